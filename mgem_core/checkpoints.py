@@ -1,0 +1,51 @@
+"""A run's state in a file that is either the whole old one or the whole new one, whatever happens while it is written."""
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mgem_core.config import RunConfig, UsageError
+
+FORMAT = 1
+
+
+def check_writable(path: Path) -> None:
+    """Say now, not at the end of the first task, that nothing can be written there."""
+    if path.is_dir():
+        raise UsageError(f"checkpoint is {str(path)!r}, which is a folder; give the name of a file.")
+    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        raise UsageError(f"checkpoint is {str(path)!r}, but nothing can be written in {str(path.parent)!r}.")
+
+
+def save(path: Path, config: RunConfig, state: dict[str, Any]) -> None:
+    """Write beside the target, flush to the disk, then rename over it."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            torch.save({"format": FORMAT, "config": config.model_dump_json(), **state}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load(path: Path, config: RunConfig, device: torch.device) -> dict[str, Any]:
+    """The state saved there, for the same config."""
+    if not path.is_file():
+        raise UsageError(f"resume is {str(path)!r}, but there is no such checkpoint; leave it out to start anew.")
+    try:
+        state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+        known = state["format"], state["config"]
+    except (OSError, RuntimeError, EOFError, KeyError, TypeError, ValueError, pickle.UnpicklingError):
+        raise UsageError(f"resume is {str(path)!r}, which is no checkpoint of a run, or a damaged one.") from None
+    if known[0] != FORMAT:
+        raise UsageError(f"resume is {str(path)!r}, of checkpoint format {known[0]}; this version reads format {FORMAT}.")
+    saved = RunConfig.model_validate_json(known[1])
+    if other := [name for name in RunConfig.model_fields if getattr(saved, name) != getattr(config, name)]:
+        now, then = getattr(config, other[0]), getattr(saved, other[0])
+        raise UsageError(f"resume is {str(path)!r}, a run with {other[0]} {then!r}, not {now!r}; give the same settings.")
+    return state

@@ -1,0 +1,174 @@
+"""Everything a user can ask of a run, validated in one place: every wrong value gets one sentence that says what to do."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from mgem_core import learners, models, partition
+from mgem_core.dual import RIDGE, RidgeKind, Solver, StrengthKind, Trigger
+from mgem_core.streams import BENCHMARKS, Benchmark
+
+DEFAULT_LR = 0.1
+
+
+class UsageError(ValueError):
+    """A request that cannot be met, said in one sentence that tells what to do instead."""
+
+
+def _modules(value: Any) -> Any:
+    """4, "4", {"fc1": 0, …} or "fc1=0,fc2=0,fc3=1"."""
+    if isinstance(value, str) and "=" in value:
+        value = {name: module for name, _, module in (part.partition("=") for part in value.split(","))}
+    if isinstance(value, Mapping):
+        if any(isinstance(module, float | bool) or not str(module).strip().isdigit() for module in value.values()):
+            raise ValueError("it must map every layer or tensor to a module number, like fc1=0,fc2=0,fc3=1")
+        return {str(name).strip(): int(module) for name, module in value.items()}
+    try:
+        if isinstance(value, bool) or float(value) != int(value):
+            raise ValueError
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("it must be a whole number of modules, or a mapping like fc1=0,fc2=0,fc3=1") from None
+
+
+def _strength(value: Any) -> Any:
+    """0.5, "0.5", or one per past task: (0.5, 0.1), "0.5,0.1"."""
+    many = value.split(",") if isinstance(value, str) and "," in value else value
+    try:
+        numbers = [float(one) for one in many] if isinstance(many, list | tuple) else [float(many)]
+    except (TypeError, ValueError):
+        numbers = [float("nan")]
+    if not numbers or not all(0 <= number < float("inf") for number in numbers):
+        raise ValueError("it must be a number of at least 0, or one such number per past task, like 0.5,0.1")
+    return tuple(numbers) if isinstance(many, list | tuple) else numbers[0]
+
+
+class RunConfig(BaseModel):
+    """One run. Fields left out take the benchmark's defaults; the paper's methods are values of the same few knobs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    benchmark: str = Field("mnist5k-permutations", description="which tasks to learn")
+    method: str = Field("gem", description="gem is the whole family: GEM, p-mGEM, d-mGEM, md-GEM, approx-GEM")
+    network: str = Field("", description="the network (default: the benchmark's)")
+
+    modules: Annotated[int | dict[str, int], BeforeValidator(_modules)] = Field(
+        1, description="parameter modules D, or a mapping like fc1=0,fc2=0,fc3=1"
+    )
+    splits: int = Field(1, ge=1, description="memory splits K per past task")
+    split_by: Literal["random", "class", "order"] = Field("random", description="how a task's memory is split")
+    strength: Annotated[float | tuple[float, ...], BeforeValidator(_strength)] = Field(
+        0.5, description="memory strength, or one per past task, separated by commas"
+    )
+    strength_kind: StrengthKind = Field("dual-floor", description="v ≥ strength, or ⟨ĝ,z⟩ ≥ strength")
+    solver: Solver = Field("exact", description="quadprog, or the closed form")
+    trigger: Trigger = Field("violation", description="restrict a module only when some ⟨ĝ,g⟩ < 0, or at every step")
+    ridge: float = Field(RIDGE, ge=0, description="added to the diagonal of the dual problem")
+    ridge_kind: RidgeKind = Field("relative", description="to each row's ‖ĝ‖², or absolute (GEM's code: 1e-3)")
+
+    tasks: int = Field(0, ge=1, description="tasks in the stream")
+    iterations: int = Field(0, ge=1, description="steps per task")
+    batch_size: int = Field(0, ge=1, description="samples per step")
+    memory: int = Field(0, ge=1, description="samples kept per task")
+    lr: float = Field(0, gt=0, description="learning rate")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of everything random")
+
+    ewc_lambda: float = Field(10.0, ge=0, description="EWC: weight λ of the penalty λ/2 · F (θ − θ*)²")
+    ewc_samples: int = Field(256, ge=1, description="EWC: samples per task from which the Fisher matrix is estimated")
+    ewc_fisher: Literal["sample", "batch"] = Field(
+        "sample", description="EWC: mean of squared per-sample gradients, or square of their mean (GEM's code)"
+    )
+    mer_batches: int = Field(1, ge=1, description="MER: replay batches per sample of the stream")
+    mer_replays: int = Field(9, ge=0, description="MER: replayed samples in each of them")
+    mer_beta: float = Field(0.1, gt=0, le=1, description="MER: Reptile rate within a batch")
+    mer_gamma: float = Field(1.0, gt=0, le=1, description="MER: Reptile rate across batches")
+
+    device: str = Field("auto", pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$", description="auto, cpu, cuda, cuda:N or mps")
+    threads: int = Field(1, ge=1, description="torch threads; results depend on it in the last bits")
+    probe_every: int = Field(25, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
+    snap_every: int = Field(0, ge=0, description="steps between Gram snapshots for the lens; 0 for none")
+    snap_splits: int = Field(0, ge=0, description="memory splits in snapshots; 0 for those of the run")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: Any) -> Any:
+        """Fields left out (or None) get the benchmark's defaults, so equal runs have equal configs."""
+        if not isinstance(given, Mapping):
+            return given
+        given = {name: value for name, value in given.items() if value is not None}
+        name = given.get("benchmark", cls.model_fields["benchmark"].default)
+        benchmark = BENCHMARKS.get(name) if isinstance(name, str) else None
+        if benchmark is None:
+            raise ValueError(f"benchmark is {name!r}; it must be one of {', '.join(BENCHMARKS)}")
+        lr = benchmark.learning_rates.get(str(given.get("method", "gem")), DEFAULT_LR)
+        return {**benchmark.defaults, "lr": lr, **given}
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "RunConfig":
+        facts = self.facts
+        self._require("method", self.method in learners.NAMES, f"it must be one of {', '.join(learners.NAMES)}")
+        self._require("network", self.network in models.NETWORKS, f"it must be one of {', '.join(models.NETWORKS)}")
+        self._require("tasks", self.tasks <= facts.max_tasks, f"{self.benchmark} has at most {facts.max_tasks}")
+        shown = min(self.iterations * self.batch_size, facts.train_per_task)
+        a_task_shows = f"a task of {self.iterations} iterations × {self.batch_size} samples shows {shown} different ones"
+        self._require("memory", self.memory <= shown, f"{a_task_shows}, so it must be at most that")
+        self._require("batch_size", self.batch_size <= facts.train_per_task, f"a task has {facts.train_per_task} images")
+        for field in ("splits", "snap_splits"):
+            self._require(field, getattr(self, field) <= self.memory, f"memory holds {self.memory} samples per task")
+            if self.split_by == "class":
+                fits = getattr(self, field) <= facts.classes_per_task
+                self._require(field, fits, f"a task has {facts.classes_per_task} classes, and splits are by class")
+        if isinstance(self.strength, tuple):
+            enough = len(self.strength) == self.tasks - 1
+            self._require(
+                "strength", enough, f"{self.tasks} tasks have {self.tasks - 1} past tasks, so it must be that many"
+            )
+        try:
+            _ = self.module_of
+        except ValueError as error:
+            raise ValueError(f"modules is {self.modules!r}; {error}") from None
+        return self
+
+    def _require(self, field: str, holds: bool, otherwise: str) -> None:
+        if not holds:
+            raise ValueError(f"{field} is {getattr(self, field)!r}; {otherwise}")
+
+    @property
+    def facts(self) -> Benchmark:
+        """What the benchmark says of itself."""
+        return BENCHMARKS[self.benchmark]
+
+    @property
+    def module_of(self) -> partition.Partition:
+        """The module of each parameter tensor."""
+        return partition.modules(models.layers(self.network, self.facts.classes), self.modules)
+
+    @property
+    def label(self) -> str:
+        """The paper's name for this method, e.g. "p-mGEM(4)"; a star marks a partition of the user's own."""
+        if self.method != "gem":
+            return self.method.upper() if len(self.method) == 3 else self.method.capitalize()
+        D = f"{max(self.module_of) + 1}" + ("" if isinstance(self.modules, int) else "*")
+        if self.solver == "approx":
+            return f"approx-GEM({D},{self.splits})"
+        if self.splits == 1:
+            return "GEM" if D == "1" else f"p-mGEM({D})"
+        return f"d-mGEM({self.splits})" if D == "1" else f"md-GEM({D},{self.splits})"
+
+
+def explain(error: ValidationError) -> str:
+    """The first thing that is wrong, in one sentence: the field, what was given, what is allowed."""
+    first = error.errors()[0]
+    message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:
+        return f"{message}."
+    field = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        return f"{field} is no field of a run; there are {', '.join(RunConfig.model_fields)}."
+    if first["type"] == "literal_error":
+        message = f"it must be one of {', '.join(get_args(RunConfig.model_fields[field].annotation))}"
+    if first["type"] == "string_pattern_mismatch":
+        message = f"it must be {RunConfig.model_fields[field].description}"
+    message = message.split(", unable to parse")[0].replace("Input should be", "it must be")
+    return f"{field} is {first['input']!r}; {message}."

@@ -1,0 +1,79 @@
+"""What a run tells while it goes on: plain data, without torch, ready to be pickled or stored."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Started:
+    label: str
+    tasks: tuple[str, ...]  # a name per task
+    iterations: int  # steps per task
+    parameters: int
+    task: int  # where it starts: 0, 0 unless it resumes a checkpoint
+    step: int
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """Means over the steps since the last such event."""
+
+    task: int
+    step: int  # steps done in this task
+    loss: float
+    violated: float  # share of module problems with a violated constraint
+    seconds_per_step: float
+    retries: int  # times the exact solver had to be asked again with a larger ridge
+
+
+@dataclass(frozen=True)
+class Probed:
+    """One step seen from outside: its direction z against the gradients that matter."""
+
+    task: int
+    step: int
+    gs_z: np.ndarray  # [S] ⟨g_s, z⟩, g_s on the full training set of past task s
+    memory_z: np.ndarray  # [S] ⟨ĝ_s, z⟩, ĝ_s on the memory of task s; NaN for methods that keep none
+    gt_z: float  # ⟨g_t, z⟩, g_t on the current batch
+    norm_z: float
+    norm_gs: np.ndarray  # [S]
+    norm_gt: float
+
+
+@dataclass(frozen=True)
+class Snapped:
+    """The Gram matrices of one step, from which the lens answers "what if" without a network.
+
+    gram [L, M, M], one matrix per parameter tensor; its M rows are g_t, then g_s of every past task, then the memory
+    rows, task by task. `sizes` [S, K] are their sample counts, so coarser splits are weighted means of finer ones.
+    """
+
+    task: int
+    step: int
+    gram: np.ndarray
+    sizes: np.ndarray
+
+
+@dataclass(frozen=True)
+class TaskLearned:
+    task: int
+    row: np.ndarray  # [T] accuracy in percent on every task: the new row of R
+    seconds: float  # spent so far in this run
+
+
+@dataclass(frozen=True)
+class Finished:
+    status: Literal["finished", "diverged"]
+    message: str
+    R: np.ndarray  # [T, T]; rows never reached are NaN
+    acc: float
+    fwd: float  # NaN where it has no meaning (independent networks)
+    bwd: float
+    seconds: float
+    seconds_per_step: float
+    fingerprint: str  # of the final weights: equal exactly when they are, to the last bit
+
+
+Event = Started | Stepped | Probed | Snapped | TaskLearned | Finished

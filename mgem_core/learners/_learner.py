@@ -1,0 +1,78 @@
+"""What all methods share: a network that moves θ ← θ − lr · z. A method says what z is and what it keeps of a task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from mgem_core import models
+from mgem_core.config import RunConfig
+from mgem_core.gradients import Gradient, Memory, gradient
+from mgem_core.randomness import rng
+from mgem_core.streams._stream import Stream
+
+
+@dataclass(frozen=True)
+class Step:
+    loss: Tensor  # on the batch, before the step
+    g: Gradient  # the batch's gradient
+    z: Gradient  # the direction taken
+    violated: float = 0.0  # share of modules in which some memory row spoke against g
+    retries: int = 0
+    memory_z: np.ndarray | None = None  # [S] ⟨ĝ_s, z⟩ of every past task
+
+
+class Learner:
+    def __init__(self, config: RunConfig, stream: Stream, device: torch.device, networks: int = 1):
+        """`networks` of them share the width of one; most methods have one."""
+        self.config, self.stream = config, stream
+        self.networks = nn.ModuleList(
+            models.build(config.network, stream.classes, int(rng(config.seed, "weights", i).integers(2**63)), networks)
+            for i in range(networks)
+        ).to(device)
+
+    @property
+    def network(self) -> nn.Module:
+        """The network that all tasks share."""
+        return self.networks[0]
+
+    def network_of(self, task: int) -> nn.Module:
+        return self.network
+
+    def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
+        """Learn from the images `indices` of the stream, as `task` shows them."""
+        loss, g = gradient(self.network_of(task), self.stream.batch(task, indices))
+        return self.move(task, Step(loss, g, self.bent(g)))
+
+    def bent(self, g: Gradient) -> Gradient:
+        """The direction for the batch's gradient; plain SGD takes it as it is."""
+        return g
+
+    def move(self, task: int, step: Step) -> Step:
+        """θ ← θ − lr · z."""
+        with torch.no_grad():
+            torch._foreach_add_(list(self.network_of(task).parameters()), step.z, alpha=-self.config.lr)
+        return step
+
+    def learned(self, task: int, shown: np.ndarray) -> None:
+        """The task has ended; `shown` are the different images it showed, in their order."""
+
+    def memory(self, splits: int) -> Memory | None:
+        """What is remembered of past tasks, each cut into `splits` rows."""
+        return None
+
+    def chosen(self, task: int, shown: np.ndarray, samples: int) -> np.ndarray:
+        """A uniform random sample of what a task showed, in its order."""
+        places = rng(self.config.seed, "memory", task).choice(len(shown), min(samples, len(shown)), replace=False)
+        return shown[np.sort(places)]
+
+    def state(self) -> dict[str, Any]:
+        """All that a checkpoint needs: tensors and plain values."""
+        return {"networks": self.networks.state_dict()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.networks.load_state_dict(state["networks"])

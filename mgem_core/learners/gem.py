@@ -1,0 +1,64 @@
+"""The GEM family: GEM, p-mGEM, d-mGEM, md-GEM and approx-GEM are one learner with other knobs."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from mgem_core import direction, partition
+from mgem_core.config import RunConfig
+from mgem_core.dual import Restriction
+from mgem_core.gradients import Memory, gradient, memory_rows, pack
+from mgem_core.learners._learner import Learner, Step
+from mgem_core.randomness import rng
+from mgem_core.streams._stream import Stream
+
+
+class Method(Learner):
+    def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
+        super().__init__(config, stream, device)
+        self.module_of = config.module_of
+        self.remembered: list[np.ndarray] = []  # the images kept of each past task
+        self._recall()
+
+    def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
+        G = memory_rows(self.network, self.rows) if self.rows else None
+        loss, g = gradient(self.network, self.stream.batch(task, indices))
+        if G is None or self.rows is None:
+            return self.move(task, Step(loss, g, g))
+        solution = direction.solve(direction.grams(g, G), self.module_of, self.knobs)
+        z = direction.bend(g, G, solution.v, self.module_of)
+        sizes = np.reshape(self.rows.sizes, (-1, self.config.splits))
+        memory_z = np.average(np.reshape(solution.rows_z, sizes.shape), axis=1, weights=sizes)
+        return self.move(task, Step(loss, g, z, float(solution.violated.mean()), solution.retries, memory_z))
+
+    def learned(self, task: int, shown: np.ndarray) -> None:
+        self.remembered.append(self.chosen(task, shown, self.config.memory))
+        self._recall()
+
+    def memory(self, splits: int) -> Memory | None:
+        rows = []
+        for task, kept in enumerate(self.remembered):
+            labels = self.stream.labels.cpu().numpy()[kept]
+            draw = rng(self.config.seed, "splits", task)
+            parts = partition.splits(labels, splits, self.config.split_by, draw)
+            rows += [self.stream.batch(task, kept[part]) for part in parts]
+        return pack(rows) if rows else None
+
+    def _recall(self) -> None:
+        """Make the memory's rows, and a strength for each, from the images remembered."""
+        config = self.config
+        self.rows = self.memory(config.splits)
+        strength = np.broadcast_to(config.strength, (config.tasks - 1,))[: len(self.remembered)]
+        per_row = np.repeat(strength, config.splits).tolist()
+        self.knobs = Restriction(
+            per_row, config.strength_kind, config.solver, config.trigger, config.ridge, config.ridge_kind
+        )
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "remembered": [torch.from_numpy(kept) for kept in self.remembered]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self.remembered = [kept.numpy() for kept in state["remembered"]]
+        self._recall()

@@ -1,0 +1,109 @@
+"""A run in words and numbers: the progress line, the summary, the JSON document."""
+
+import math
+import shutil
+from time import monotonic
+from typing import Any, TextIO
+
+import numpy as np
+
+from mgem_core.config import RunConfig
+from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned
+
+
+def result(config: RunConfig, finished: Finished) -> dict[str, Any]:
+    """What `--json` prints; NaN becomes null."""
+    numbers = ("acc", "fwd", "bwd", "seconds", "seconds_per_step")
+    return {
+        "label": config.label,
+        "status": finished.status,
+        "message": finished.message,
+        **{name: _number(getattr(finished, name)) for name in numbers},
+        "matrix": [[_number(value) for value in row] for row in finished.R],
+        "fingerprint": finished.fingerprint,
+        "config": config.model_dump(mode="json"),
+    }
+
+
+def summary(config: RunConfig, finished: Finished) -> str:
+    """The matrix R and what follows from it."""
+    T = config.tasks
+    head = "after task │ " + " ".join(f"{j + 1:>6}" for j in range(T))
+    rows = [f"{i + 1:>10} │ " + " ".join(_percent(value) for value in finished.R[i]) for i in range(T)]
+    judged = "   ".join(f"{name} {_percent(getattr(finished, name.lower())).strip()}" for name in ("ACC", "FWD", "BWD"))
+    time = f"{finished.seconds:.1f} s, {1000 * finished.seconds_per_step:.2f} ms per step"
+    title = f"{config.label} on {config.facts.title}, seed {config.seed}: accuracy in percent on each task"
+    return "\n".join([title, "", head, "───────────┼" + "─" * (7 * T), *rows, "", f"{judged}   ({time})"])
+
+
+def comparison(outcome: tuple[RunConfig, Finished] | None) -> str:
+    """A line of the comparison table; its head for None."""
+    if outcome is None:
+        return f"{'method':<16} {'q':>5} {'ACC':>6} {'FWD':>6} {'BWD':>6} {'seconds':>8}"
+    config, finished = outcome
+    q = f"{config.strength:>5}" if config.method == "gem" else f"{'—':>5}"
+    judged = " ".join(_percent(value) for value in (finished.acc, finished.fwd, finished.bwd))
+    return f"{config.label:<16} {q} {judged} {finished.seconds:>8.1f}"
+
+
+class Progress:
+    """One line that renews itself on a terminal; a line per task elsewhere."""
+
+    def __init__(self, config: RunConfig, out: TextIO):
+        self.config, self.out, self.live = config, out, out.isatty()
+        self.start, self.done_before, self.acc = monotonic(), 0.0, math.nan
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clear()
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self.start, self.done_before = monotonic(), self._work(event.task, event.step)
+        elif isinstance(event, TaskLearned):
+            self.acc = float(np.mean(event.row[: event.task + 1]))
+            if not self.live:
+                print(f"{self.config.label}: {self._line(event.task, self.config.iterations)}", file=self.out, flush=True)
+        elif isinstance(event, Stepped) and self.live:
+            self._draw(event.task, event.step)
+
+    def _draw(self, task: int, step: int) -> None:
+        share = self._work(task, step) / self._work(self.config.tasks, 0)
+        bar = ("█" * round(20 * share)).ljust(20, "░")
+        line = f"{self.config.label} {bar} {self._line(task, step)}"
+        self._clear()
+        self.out.write(line[: shutil.get_terminal_size().columns - 1])
+        self.out.flush()
+
+    def _line(self, task: int, step: int) -> str:
+        config, acc = self.config, "" if math.isnan(self.acc) else f" · ACC {self.acc:.1f}"
+        return (
+            f"task {task + 1}/{config.tasks} · step {step}/{config.iterations}{acc} · {self._left(task, step):.0f} s left"
+        )
+
+    def _left(self, task: int, step: int) -> float:
+        done = self._work(task, step)
+        rate = (monotonic() - self.start) / max(done - self.done_before, 1)
+        return rate * (self._work(self.config.tasks, 0) - done)
+
+    def _work(self, task: int, step: int) -> float:
+        """Samples passed through the network when `step` steps of `task` are done: GEM's steps grow with the past."""
+        config = self.config
+        memory = config.memory if config.method == "gem" else 0
+        before = config.iterations * sum(config.batch_size + s * memory for s in range(task))
+        return before + step * (config.batch_size + task * memory)
+
+    def _clear(self) -> None:
+        if self.live:
+            self.out.write("\r\033[K")
+            self.out.flush()
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _percent(value: float) -> str:
+    return f"{'—':>6}" if math.isnan(value) else f"{value:>6.2f}"

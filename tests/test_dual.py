@@ -1,0 +1,124 @@
+"""The dual problem: what must hold for every module, whatever the rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import lsq_linear
+
+from mgem_core.dual import Restriction, modular, solve
+
+
+@st.composite
+def problems(draw, most_rows=8):
+    """g [P], G [C, P] with standard normal entries, and a floor q."""
+    C, P = draw(st.integers(1, most_rows)), draw(st.integers(10, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    q = draw(st.sampled_from([0.0, 0.05, 0.5, 1.0]))
+    return rng.normal(size=P), rng.normal(size=(C, P)), q
+
+
+def always(**knobs):
+    return Restriction(trigger="always", ridge=1e-12, **knobs)
+
+
+@given(problems())
+def test_exact_solution_meets_the_kkt_conditions(problem):
+    g, G, q = problem
+    v = solve(G @ G.T, G @ g, always(strength=q)).v
+    pull = G @ (G.T @ v + g)  # the gradient of the dual objective
+    scale = 1e-8 * np.abs(G @ G.T).max()
+    assert (v >= q - 1e-12).all()
+    assert (pull >= -scale).all()
+    assert np.abs((v - q) * pull).max() <= scale
+
+
+@given(problems())
+def test_exact_solution_is_that_of_an_independent_solver(problem):
+    g, G, q = problem
+    v = solve(G @ G.T, G @ g, always(strength=q)).v
+    other = lsq_linear(G.T, -g, bounds=(q, np.inf), method="bvls", tol=1e-14).x
+    np.testing.assert_allclose(v, other, atol=1e-6)
+
+
+@given(problems())
+def test_default_ridge_is_too_small_to_be_seen(problem):
+    g, G, q = problem
+    v = solve(G @ G.T, G @ g, Restriction(strength=q, trigger="always")).v
+    other = lsq_linear(G.T, -g, bounds=(q, np.inf), method="bvls", tol=1e-14).x
+    np.testing.assert_allclose(G.T @ v, G.T @ other, atol=1e-4)
+
+
+@given(problems(), st.floats(0.0, 3.0))
+def test_margin_form_meets_its_margins(problem, margin):
+    g, G, _ = problem
+    v = solve(G @ G.T, G @ g, always(strength=margin, strength_kind="margin")).v
+    assert (v >= 0).all()
+    assert (G @ (g + G.T @ v) >= margin - 1e-6).all()
+
+
+@given(problems())
+def test_approx_is_exact_for_orthogonal_rows(problem):
+    g, G, q = problem
+    orthogonal = np.linalg.qr(G.T)[0].T * np.linspace(0.5, 2, len(G))[:, None]
+    A, b = orthogonal @ orthogonal.T, orthogonal @ g
+    np.testing.assert_allclose(
+        solve(A, b, always(strength=q, solver="approx")).v, solve(A, b, always(strength=q)).v, atol=1e-9
+    )
+
+
+@given(problems())
+def test_approx_is_the_papers_closed_form(problem):
+    g, G, q = problem
+    A, b = G @ G.T, G @ g
+    expected = np.array([max(-b_c / A_cc, q) for A_cc, b_c in zip(A.diagonal(), b, strict=True)])
+    np.testing.assert_array_equal(solve(A, b, always(strength=q, solver="approx")).v, expected)
+
+
+@given(problems())
+def test_trigger_violation_leaves_an_agreeing_gradient_alone(problem):
+    g, G, q = problem
+    G *= np.where(G @ g < 0, -1.0, 1.0)[:, None]
+    dual = solve(G @ G.T, G @ g, Restriction(strength=q, trigger="violation"))
+    assert not dual.violated
+    assert not dual.v.any()
+
+
+@given(problems())
+def test_triggers_agree_where_a_row_is_violated(problem):
+    g, G, q = problem
+    G[0] *= np.where(G[0] @ g > 0, -1.0, 1.0)
+    on, off = (solve(G @ G.T, G @ g, Restriction(strength=q, trigger=t)) for t in ("violation", "always"))
+    assert on.violated
+    np.testing.assert_array_equal(on.v, off.v)
+
+
+@given(problems(), st.integers(-8, 8))
+def test_at_strength_zero_the_length_of_a_row_does_not_matter(problem, exponent):
+    """The restriction is a half-space; a longer row gets a smaller v and z stays."""
+    g, G, _ = problem
+    longer = G.copy()
+    longer[0] *= 10.0**exponent
+    z = [g + rows.T @ solve(rows @ rows.T, rows @ g, always()).v for rows in (G, longer)]
+    np.testing.assert_allclose(z[0], z[1], atol=1e-5)
+
+
+def test_strength_may_differ_per_row():
+    A, b = np.eye(3), np.array([1.0, 1.0, 1.0])
+    np.testing.assert_allclose(solve(A, b, always(strength=[0.0, 0.5, 2.0])).v, [0.0, 0.5, 2.0])
+
+
+def test_absolute_ridge_is_gems_own():
+    """One row, one violation: v = −b / (A + 1e-3), as in GEM's code."""
+    v = solve(np.array([[4.0]]), np.array([-2.0]), Restriction(ridge=1e-3, ridge_kind="absolute")).v
+    assert v[0] == pytest.approx(2.0 / 4.001, rel=1e-12)
+
+
+def test_modules_sum_the_gram_matrices_of_their_tensors():
+    S = np.random.default_rng(0).normal(size=(4, 3, 3))
+    np.testing.assert_allclose(modular(S, [0, 1, 0, 1]), [S[0] + S[2], S[1] + S[3]])
+
+
+def test_not_finite_gram_is_an_error():
+    with pytest.raises(FloatingPointError, match="not finite"):
+        solve(np.array([[np.nan]]), np.array([1.0]), Restriction())

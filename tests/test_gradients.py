@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+import torch
+
+from mgem_core import models
+from mgem_core.gradients import (
+    full_gradient,
+    gradient,
+    kept_statistics,
+    memory_rows,
+    pack,
+    rows_at_once,
+    rows_one_by_one,
+    squared_gradients,
+)
+from mgem_core.streams import BENCHMARKS
+
+
+def batches(benchmark="mnist5k-split", sizes=(5, 9, 9, 2)):
+    stream = BENCHMARKS[benchmark].open(4, 0)
+    return [stream.batch(t, stream.tasks[t].train[:n]) for t, n in enumerate(sizes)]
+
+
+@pytest.mark.parametrize("benchmark", ["mnist5k-split", "mnist5k-permutations"])
+def test_rows_at_once_are_the_rows_one_by_one_whatever_their_sizes(benchmark):
+    network, memory = models.build("mlp", 10, seed=0), pack(batches(benchmark))
+    for at_once, one_by_one in zip(rows_at_once(network, memory), rows_one_by_one(network, memory), strict=True):
+        torch.testing.assert_close(at_once, one_by_one, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", models.NETWORKS)
+def test_a_row_is_the_gradient_of_its_samples(name):
+    network, rows = models.build(name, 10, seed=0), batches()
+    together = memory_rows(network, pack(rows))
+    for c, batch in enumerate(rows):
+        _, g = gradient(network, batch)
+        for row, g_l in zip(together, g, strict=True):
+            torch.testing.assert_close(row[c], g_l, rtol=1e-4, atol=1e-6)
+
+
+def test_logits_of_other_tasks_get_no_gradient():
+    network, batch = models.build("mlp", 10, seed=0), batches()[1]
+    _, g = gradient(network, batch)
+    assert g[-1].nonzero().flatten().tolist() == [2, 3]
+
+
+def test_memory_passes_update_batch_norm_statistics_and_looking_does_not():
+    network, memory = models.build("conv-small", 10, seed=0), pack(batches())
+    before = network.norm1.running_mean.clone()
+    with kept_statistics(network):
+        memory_rows(network, memory)
+    assert torch.equal(network.norm1.running_mean, before)
+    assert network.norm1.num_batches_tracked == 0
+    memory_rows(network, memory)
+    assert not torch.equal(network.norm1.running_mean, before)
+    assert network.norm1.num_batches_tracked == 4
+
+
+def test_the_gradient_of_chunks_is_that_of_the_whole():
+    network, stream = models.build("mlp", 10, seed=0), BENCHMARKS["mnist5k-split"].open(1, 0)
+    train = stream.tasks[0].train
+    parts = [stream.batch(0, part) for part in np.array_split(train, 3)]
+    for whole, chunked in zip(
+        gradient(network, stream.batch(0, train))[1], full_gradient(network, parts, len(train)), strict=True
+    ):
+        torch.testing.assert_close(whole, chunked, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", models.NETWORKS)
+def test_squared_gradients_are_those_of_each_sample_alone(name):
+    network, batch = models.build(name, 10, seed=0), batches(sizes=(70,))[0]
+    got = squared_gradients(network, batch)
+    assert network.training
+    network.eval()
+    alone = [gradient(network, type(batch)(batch.x[i : i + 1], batch.y[i : i + 1], batch.mask))[1] for i in range(70)]
+    for got_l, each in zip(got, zip(*alone, strict=True), strict=True):
+        torch.testing.assert_close(got_l, torch.stack(each).square().mean(0), rtol=1e-3, atol=1e-9)

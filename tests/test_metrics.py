@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mgem_core.metrics import acc_fwd_bwd, hypervolume, pareto_front, share_dominated
+
+matrices = st.integers(1, 6).flatmap(lambda T: arrays(float, (T, T), elements=st.floats(0, 100)))
+clouds = st.integers(0, 15).flatmap(lambda n: arrays(float, (n, 2), elements=st.integers(0, 9).map(float)))
+
+
+def test_the_three_numbers_of_a_small_matrix():
+    R = [[90, 10, 10], [70, 80, 10], [60, 70, 95]]
+    assert acc_fwd_bwd(R) == pytest.approx((75, 265 / 3, 75 - 265 / 3))
+
+
+@given(matrices)
+def test_acc_is_fwd_plus_bwd(R):
+    acc, fwd, bwd = acc_fwd_bwd(R)
+    assert acc == pytest.approx(fwd + bwd, abs=1e-9)
+
+
+@pytest.mark.parametrize("R", [[[1, 2]], [1, 2], np.zeros((0, 0))])
+def test_a_matrix_that_is_not_square_is_an_error(R):
+    with pytest.raises(ValueError, match="square"):
+        acc_fwd_bwd(R)
+
+
+@given(clouds)
+def test_no_point_dominates_one_on_the_front_and_some_dominates_every_other(points):
+    front = pareto_front(points)
+    for point, on_front in zip(points, front, strict=True):
+        dominated = any((other >= point).all() and (other > point).any() for other in points)
+        assert on_front != dominated
+
+
+def test_equal_points_stay_and_nan_never_does():
+    assert pareto_front([[1, 1], [1, 1], [0, 2], [np.nan, 5], [0, 1]]).tolist() == [True, True, True, False, False]
+
+
+def test_hypervolume_of_two_steps():
+    assert hypervolume([[2, 1], [1, 3], [1, 1]], reference=[0, 0]) == 4  # 2 × 1 and 1 × 2 above it
+    assert hypervolume([[2, 1]], reference=[3, 0]) == 0
+    assert hypervolume([], reference=[0, 0]) == 0
+
+
+@given(clouds)
+def test_hypervolume_counts_the_grid_cells_that_are_dominated(points):
+    cells = [(x, y) for x in range(9) for y in range(9)]
+    counted = sum(any(px >= x + 1 and py >= y + 1 for px, py in points) for x, y in cells)
+    assert hypervolume(points, reference=[0, 0]) == counted
+
+
+def test_share_of_a_front_that_another_dominates():
+    assert share_dominated([[1, 3], [3, 1], [0, 0]], by=[[2, 4]]) == 0.5
+    assert share_dominated([[1, 3]], by=[[1, 3]]) == 0
+    assert share_dominated([], by=[[1, 1]]) == 0
+
+
+def test_points_of_another_shape_are_an_error():
+    with pytest.raises(ValueError, match="N × 2"):
+        pareto_front([[1, 2, 3]])

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from mgem_core import models
+from mgem_core.partition import modules, splits
+
+MLP, CONV = models.layers("mlp", 10), models.layers("conv-small", 10)
+
+
+def test_as_many_modules_as_layers_is_one_per_layer():
+    assert modules(MLP, 3) == (0, 0, 1, 1, 2, 2)
+    assert modules(CONV, 5) == (0, 1, 1, 2, 3, 3, 4, 4)  # convolutions have no bias
+
+
+def test_fewer_modules_are_contiguous_groups_balanced_by_parameter_count():
+    assert modules(MLP, 1) == (0,) * 6
+    assert modules(MLP, 2) == (0, 0, 1, 1, 1, 1)  # 78,500 | 10,100 + 1,010
+    sizes = [layer.size for layer in CONV]  # 200, 16, 3200, 32, 2570
+    assert sizes == [200, 16, 3200, 32, 2570]
+    assert modules(CONV, 2) == (0, 0, 0, 0, 1, 1, 1, 1)  # 3416 | 2602
+    assert modules(CONV, 3) == (0, 0, 0, 1, 2, 2, 2, 2)
+
+
+def test_more_modules_break_the_largest_layers_into_tensors():
+    assert modules(MLP, 4) == (0, 1, 2, 2, 3, 3)
+    assert modules(MLP, 5) == (0, 1, 2, 3, 4, 4)
+    assert modules(MLP, 6) == (0, 1, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize("layers", [MLP, CONV])
+def test_every_count_up_to_the_tensors_gives_that_many_modules(layers):
+    tensors = [name for layer in layers for name in layer.tensors]
+    for wanted in range(1, len(tensors) + 1):
+        module_of = modules(layers, wanted)
+        assert len(module_of) == len(tensors)
+        assert sorted(set(module_of)) == list(range(wanted))
+
+
+@pytest.mark.parametrize("wanted", [0, -1, 7])
+def test_an_impossible_count_is_an_error_that_tells_the_range(wanted):
+    with pytest.raises(ValueError, match="from 1 to 6"):
+        modules(MLP, wanted)
+
+
+def test_a_mapping_may_name_layers_and_tensors():
+    assert modules(MLP, {"fc1": 5, "fc2.weight": 5, "fc2.bias": 2, "fc3": 2}) == (0, 0, 0, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "sentence"), [({"fc1": 0, "fc2": 0}, "'fc3.weight' is in no module"), ({"fc9": 0}, "'fc9' is no layer")]
+)
+def test_a_mapping_that_does_not_fit_is_a_clear_error(mapping, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        modules(MLP, mapping)
+
+
+LABELS = np.repeat(np.arange(5), [9, 3, 4, 2, 6])
+
+
+@pytest.mark.parametrize("by", ["random", "class", "order"])
+@pytest.mark.parametrize("wanted", [1, 2, 3, 5])
+def test_splits_share_out_every_sample_once(by, wanted):
+    parts = splits(LABELS, wanted, by, np.random.default_rng(0))
+    assert len(parts) == wanted
+    assert sorted(np.concatenate(parts)) == list(range(len(LABELS)))
+
+
+@pytest.mark.parametrize("by", ["random", "order"])
+def test_splits_differ_in_size_by_at_most_one(by):
+    sizes = [len(part) for part in splits(LABELS, 5, by, np.random.default_rng(0))]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_splits_by_class_keep_classes_whole():
+    parts = splits(LABELS, 2, "class", np.random.default_rng(0))
+    assert not set(LABELS[parts[0]]) & set(LABELS[parts[1]])
+    assert [len(part) for part in parts] == [12, 12]
+
+
+def test_random_splits_follow_the_generator():
+    one, two, three = (splits(LABELS, 3, "random", np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert all((a == b).all() for a, b in zip(one, two, strict=True))
+    assert any((a != b).any() for a, b in zip(one, three, strict=True))
+
+
+@pytest.mark.parametrize(("wanted", "by"), [(25, "random"), (0, "order"), (6, "class")])
+def test_more_splits_than_there_is_to_split_is_an_error(wanted, by):
+    with pytest.raises(ValueError, match="it must be"):
+        splits(LABELS, wanted, by, np.random.default_rng(0))

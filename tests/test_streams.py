@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+import torch
+
+from mgem_core import streams
+from mgem_core.streams import BENCHMARKS
+from mgem_core.streams._stream import rotated
+from mgem_core.streams.mnist5k import digits, halves
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_what_a_benchmark_says_of_itself_is_true_of_its_stream(name):
+    benchmark = BENCHMARKS[name]
+    stream = benchmark.open(benchmark.defaults["tasks"], 0)
+    assert len(stream.tasks) == benchmark.defaults["tasks"]
+    assert min(len(task.train) for task in stream.tasks) == benchmark.train_per_task
+    for t, task in enumerate(stream.tasks):
+        batch = stream.batch(t, task.train[:20])
+        assert batch.x.shape == (20, *stream.shape)
+        assert batch.x.dtype == torch.float32
+        assert 0 <= batch.x.min() <= batch.x.max() <= 1
+        labels = stream.labels[task.train].unique().tolist()
+        assert len(labels) == benchmark.classes_per_task
+        assert not set(task.train) & set(task.test)
+        if task.classes is not None:
+            assert batch.mask.nonzero().flatten().tolist() == labels == list(task.classes)
+
+
+def test_the_digits_are_real_and_the_split_is_fixed():
+    images, labels = digits()
+    assert images.shape == (5000, 784)
+    assert images.dtype == np.uint8
+    assert np.bincount(labels).tolist() == [500] * 10
+    train, test = halves()
+    assert np.bincount(labels[train]).tolist() == [400] * 10
+    assert sorted([*train, *test]) == list(range(5000))
+
+
+@pytest.mark.parametrize("name", ["mnist5k-permutations", "mnist5k-rotations"])
+def test_tasks_share_one_copy_of_the_images(name):
+    stream = BENCHMARKS[name].open(20, 0)
+    assert stream.images.dtype == torch.uint8
+    assert stream.images.data_ptr() == torch.from_numpy(digits()[0]).data_ptr()
+
+
+def test_a_permutation_moves_pixels_and_loses_none():
+    stream = BENCHMARKS["mnist5k-permutations"].open(2, 0)
+    one, two = (stream.batch(t, np.array([7])).x.flatten() for t in (0, 1))
+    assert not torch.equal(one, two)
+    assert torch.equal(one.sort().values, two.sort().values)
+
+
+def test_tasks_follow_the_seed():
+    a, same, other = (BENCHMARKS["mnist5k-permutations"].open(1, seed).batch(0, np.array([7])).x for seed in (3, 3, 4))
+    assert torch.equal(a, same)
+    assert not torch.equal(a, other)
+
+
+def test_a_quarter_turn_is_numpys():
+    image = torch.rand(1, 784)
+    turned = rotated(90, 28)(image).view(28, 28)
+    np.testing.assert_allclose(turned, np.rot90(image.view(28, 28).numpy()), atol=1e-5)
+
+
+def test_every_rotation_lies_in_its_own_share_of_the_half_turn():
+    names = [task.name for task in BENCHMARKS["mnist5k-rotations"].open(6, 0).tasks]
+    angles = [float(name.rstrip("°")) for name in names]
+    assert all(30 * t - 0.5 <= angle <= 30 * (t + 1) + 0.5 for t, angle in enumerate(angles))
+
+
+def test_a_new_benchmark_is_one_registration(monkeypatch):
+    monkeypatch.setattr(streams, "BENCHMARKS", dict(BENCHMARKS))
+    streams.register(streams.Benchmark("mine", "Mine", 10, 800, 2, 5, {}, BENCHMARKS["mnist5k-split"].open))
+    assert "mine" in streams.BENCHMARKS
