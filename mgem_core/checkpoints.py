@@ -22,7 +22,7 @@ def check_writable(path: Path) -> None:
 
 def save(path: Path, config: RunConfig, state: dict[str, Any]) -> None:
     """Write beside the target, flush to the disk, then rename over it."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f"{path.name}.partial")  # one name: what a killed run left is overwritten
     try:
         with partial.open("wb") as file:
             torch.save({"format": FORMAT, "config": config.model_dump_json(), **state}, file)

@@ -80,13 +80,13 @@ class RunConfig(BaseModel):
         "sample", description="EWC: mean of squared per-sample gradients, or square of their mean (GEM's code)"
     )
     mer_batches: int = Field(1, ge=1, description="MER: replay batches per sample of the stream")
-    mer_replays: int = Field(9, ge=0, description="MER: replayed samples in each of them")
-    mer_beta: float = Field(0.1, gt=0, le=1, description="MER: Reptile rate within a batch")
+    mer_replays: int = Field(4, ge=0, description="MER: replayed samples in each of them")
+    mer_beta: float = Field(0.3, gt=0, le=1, description="MER: Reptile rate within a batch")
     mer_gamma: float = Field(1.0, gt=0, le=1, description="MER: Reptile rate across batches")
 
     device: str = Field("auto", pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$", description="auto, cpu, cuda, cuda:N or mps")
     threads: int = Field(1, ge=1, description="torch threads; results depend on it in the last bits")
-    probe_every: int = Field(25, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
+    probe_every: int = Field(50, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
     snap_every: int = Field(0, ge=0, description="steps between Gram snapshots for the lens; 0 for none")
     snap_splits: int = Field(0, ge=0, description="memory splits in snapshots; 0 for those of the run")
 

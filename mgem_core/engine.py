@@ -39,11 +39,11 @@ def run(
     UsageError here, before anything runs.
     """
     device = pick_device(config.device)
+    state = checkpoints.load(Path(resume), config, device) if resume else None
     place = checkpoint or resume
     target = Path(place) if place else None
     if target:
         checkpoints.check_writable(target)
-    state = checkpoints.load(Path(resume), config, device) if resume else None
     return _Run(config, device, target, checkpoint_seconds).events(state)
 
 

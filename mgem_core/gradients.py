@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
 from torch.nn.functional import cross_entropy
 
 from mgem_core.streams._stream import Batch
@@ -78,14 +77,11 @@ def pack(rows: Sequence[Batch]) -> Memory:
 def memory_rows(network: nn.Module, memory: Memory) -> Gradient:
     """The gradient of every memory row: per parameter a tensor [C, …].
 
-    One vectorised pass where every layer is linear and there are rows enough to pay for it; otherwise a pass per row.
-    Convolutions are slower vectorised, and a batch norm must see each row as a batch of its own and keep its statistics,
-    as in GEM's code: evaluation of old tasks then sees all tasks' statistics. `perf/rows.py` measures both ways.
+    In one pass where all parameters are in linear layers; otherwise a pass per row, so that a batch norm sees each row as a
+    batch of its own and keeps its statistics, as in GEM's code: evaluation of old tasks then sees all tasks' statistics.
+    `perf/rows.py` measures both ways, and vmap.
     """
-    with_parameters = [module for module in network.modules() if list(module.parameters(recurse=False))]
-    if len(memory.sizes) >= 4 and all(isinstance(module, nn.Linear) for module in with_parameters):
-        return rows_at_once(network, memory)
-    return rows_one_by_one(network, memory)
+    return rows_at_once(network, memory) if _all_linear(network) else rows_one_by_one(network, memory)
 
 
 def rows_one_by_one(network: nn.Module, memory: Memory) -> Gradient:
@@ -94,13 +90,15 @@ def rows_one_by_one(network: nn.Module, memory: Memory) -> Gradient:
 
 
 def rows_at_once(network: nn.Module, memory: Memory) -> Gradient:
-    def loss(parameters: dict[str, Tensor], x: Tensor, y: Tensor, weight: Tensor, mask: Tensor | None) -> Tensor:
-        return (losses(functional_call(network, parameters, (x,)), y, mask) * weight).sum()
-
-    parameters = {name: parameter.detach() for name, parameter in network.named_parameters()}
-    in_dims = (None, 0, 0, 0, None if memory.mask is None else 0)
-    rows = vmap(grad(loss), in_dims=in_dims)(parameters, memory.x, memory.y, memory.weight, memory.mask)
-    return list(rows.values())
+    """Linear layers only: a row's weight gradient is Σ_i δ_i a_iᵀ over its samples, so all rows are one batched product."""
+    C, n = memory.y.shape
+    mask = None if memory.mask is None else memory.mask.repeat_interleave(n, dim=0)
+    every = Batch(memory.x.flatten(0, 1), memory.y.flatten(), mask)
+    rows = []
+    for a, delta in _inputs_and_deltas(network, every, memory.weight.flatten()):
+        delta = delta.view(C, n, -1)
+        rows += [torch.bmm(delta.transpose(1, 2), a.view(C, n, -1)), delta.sum(1)]
+    return rows
 
 
 def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
@@ -108,14 +106,40 @@ def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
 
     In evaluation mode: a sample alone has no batch statistics.
     """
+    n = len(samples.y)
+    if _all_linear(network):
+        taps = _inputs_and_deltas(network, samples, torch.ones_like(samples.y, dtype=torch.float32))
+        squares = [(delta.square(), a.square()) for a, delta in taps]
+        return [t / n for delta2, a2 in squares for t in (delta2.T @ a2, delta2.sum(0))]
     network.eval()
     total = [torch.zeros_like(p) for p in network.parameters()]
-    for start in range(0, len(samples.y), 64):  # a few at a time: each gradient is as long as the network
-        some = range(start, min(start + 64, len(samples.y)))
-        alone = pack([Batch(samples.x[i : i + 1], samples.y[i : i + 1], samples.mask) for i in some])
-        torch._foreach_add_(total, [row.square().sum(0) / len(samples.y) for row in rows_at_once(network, alone)])
+    for i in range(n):
+        _, g = gradient(network, Batch(samples.x[i : i + 1], samples.y[i : i + 1], samples.mask))
+        torch._foreach_addcmul_(total, g, g, value=1 / n)
     network.train()
     return total
+
+
+def _all_linear(network: nn.Module) -> bool:
+    """Is every parameter the weight or bias of a linear layer?"""
+    owners = [module for module in network.modules() if list(module.parameters(recurse=False))]
+    return all(isinstance(module, nn.Linear) and module.bias is not None for module in owners)
+
+
+def _inputs_and_deltas(network: nn.Module, batch: Batch, weight: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """For every linear layer its inputs a [N, in] and δ [N, out], the gradient of Σ_i weight_i · loss_i at its outputs."""
+    seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+
+    def tap(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        seen[layer] = inputs[0].detach(), output
+
+    layers = [module for module in network.modules() if isinstance(module, nn.Linear)]
+    hooks = [layer.register_forward_hook(tap) for layer in layers]
+    loss = (losses(network(batch.x), batch.y, batch.mask) * weight).sum()
+    for hook in hooks:
+        hook.remove()
+    deltas = torch.autograd.grad(loss, [seen[layer][1] for layer in layers])
+    return [(seen[layer][0], delta) for layer, delta in zip(layers, deltas, strict=True)]
 
 
 def inner(a: Gradient, b: Gradient) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from mgem_core import direction, partition
-from mgem_core.config import RunConfig
+from mgem_core.config import RunConfig, UsageError
 from mgem_core.dual import Restriction
 from mgem_core.gradients import Memory, gradient, memory_rows, pack
 from mgem_core.learners._learner import Learner, Step
@@ -41,7 +41,10 @@ class Method(Learner):
         for task, kept in enumerate(self.remembered):
             labels = self.stream.labels.cpu().numpy()[kept]
             draw = rng(self.config.seed, "splits", task)
-            parts = partition.splits(labels, splits, self.config.split_by, draw)
+            try:
+                parts = partition.splits(labels, splits, self.config.split_by, draw)
+            except ValueError as error:  # a small memory may lack a class
+                raise UsageError(f"splits is {splits}; {error}.") from None
             rows += [self.stream.batch(task, kept[part]) for part in parts]
         return pack(rows) if rows else None
 

@@ -68,10 +68,14 @@ def _stream(tasks: list[Task]) -> Stream:
     return Stream(images, labels, (1, SIDE, SIDE), 10, tasks)
 
 
+_RATES = {"mer": 0.03}  # measured: 0.1 serves every other method best, or within a point of it
 _DEFAULTS = {"network": "mlp", "tasks": 5, "iterations": 100, "batch_size": 10, "memory": 256}
 
-register(Benchmark("mnist5k-permutations", "MNIST Permutations (5,000 digits)", 10, 4000, 10, 100, _DEFAULTS, permutations))
-register(Benchmark("mnist5k-rotations", "MNIST Rotations (5,000 digits)", 10, 4000, 10, 100, _DEFAULTS, rotations))
 register(
-    Benchmark("mnist5k-split", "Split MNIST (5,000 digits)", 10, 800, 2, 5, {**_DEFAULTS, "network": "conv-small"}, split)
+    Benchmark(
+        "mnist5k-permutations", "MNIST Permutations (5,000 digits)", 10, 4000, 10, 100, _DEFAULTS, permutations, _RATES
+    )
 )
+register(Benchmark("mnist5k-rotations", "MNIST Rotations (5,000 digits)", 10, 4000, 10, 100, _DEFAULTS, rotations, _RATES))
+_CONV = {**_DEFAULTS, "network": "conv-small"}
+register(Benchmark("mnist5k-split", "Split MNIST (5,000 digits)", 10, 800, 2, 5, _CONV, split, _RATES))

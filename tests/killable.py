@@ -1,0 +1,15 @@
+"""A run that tells every step, so that a test can kill it at any moment: killable.py CONFIG_JSON CHECKPOINT."""
+
+import os
+import sys
+
+from mgem_core import RunConfig, run
+from mgem_core.events import Finished
+
+config, path = RunConfig.model_validate_json(sys.argv[1]), sys.argv[2]
+resume = path if os.path.exists(path) else None
+for event in run(config, checkpoint=path, resume=resume, checkpoint_seconds=0.05):
+    if isinstance(event, Finished):
+        print("finished", event.fingerprint, event.R.tobytes().hex(), flush=True)
+    else:
+        print("step", flush=True)

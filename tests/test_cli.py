@@ -1,0 +1,126 @@
+"""The `mgem` command as a person or a script uses it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mgem_core import RunConfig, run
+from mgem_core.cli import main
+
+QUICK = ["run", "--tasks", "2", "--iterations", "10", "--memory", "20"]
+
+BAD = [
+    ("--benchmark", "cifar", "benchmark is 'cifar'; it must be one of mnist5k-permutations"),
+    ("--method", "magic", "method is 'magic'; it must be one of ewc, gem"),
+    ("--network", "transformer", "network is 'transformer'; it must be one of mlp"),
+    ("--modules", "0", "modules is 0; it must be from 1 to 6"),
+    ("--modules", "99", "modules is 99; it must be from 1 to 6"),
+    ("--modules", "fc1=0,fc2=1", "'fc3.weight' is in no module"),
+    ("--modules", "fc1=a,fc2=b,fc3=c", "it must map every layer or tensor to a module number"),
+    ("--splits", "0", "splits is '0'; it must be greater than or equal to 1"),
+    ("--splits", "21", "splits is 21; memory holds 20 samples per task"),
+    ("--split-by", "colour", "split_by is 'colour'; it must be one of random, class, order"),
+    ("--strength", "-1", "strength is '-1'; it must be a number of at least 0"),
+    ("--strength", "a", "strength is 'a'; it must be a number of at least 0"),
+    ("--strength", "0.1,0.2,0.3", "2 tasks have 1 past tasks"),
+    ("--solver", "fast", "solver is 'fast'; it must be one of exact, approx"),
+    ("--trigger", "never", "trigger is 'never'; it must be one of violation, always"),
+    ("--tasks", "0", "tasks is '0'; it must be greater than or equal to 1"),
+    ("--iterations", "1.5", "iterations is '1.5'; it must be a valid integer"),
+    ("--batch-size", "-3", "batch_size is '-3'; it must be greater than or equal to 1"),
+    ("--memory", "0", "memory is '0'; it must be greater than or equal to 1"),
+    ("--memory", "5000", "memory is 5000; a task of 10 iterations × 10 samples shows 100 different ones"),
+    ("--lr", "0", "lr is '0'; it must be greater than 0"),
+    ("--lr", "nan", "lr is 'nan'; it must be a finite number"),
+    ("--seed", "-1", "seed is '-1'; it must be greater than or equal to 0"),
+    ("--device", "cuda:9", "device is 'cuda:9', but this machine has"),
+    ("--device", "gpu", "device is 'gpu'; it must be auto, cpu, cuda, cuda:N or mps"),
+    ("--output", "/no/such/folder/out.json", "output is '/no/such/folder/out.json', but it cannot be written"),
+    ("--checkpoint", "/no/such/folder/run.pt", "nothing can be written in '/no/such/folder'"),
+    ("--resume", "/no/such/run.pt", "resume is '/no/such/run.pt', but"),
+    ("--colour", "red", "unrecognized arguments: --colour red"),
+]
+
+
+@pytest.mark.parametrize(("flag", "value", "sentence"), BAD, ids=[f"{flag} {value}" for flag, value, _ in BAD])
+def test_bad_input_exits_2_with_one_sentence(flag, value, sentence, capsys):
+    try:
+        code = main([*QUICK, f"{flag}={value}"] if value.startswith("-") else [*QUICK, flag, value])
+    except SystemExit as stop:  # argparse's own way out
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert code == 2
+    assert out == ""
+    assert err.startswith("mgem: ")
+    assert sentence in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("arguments", [["run", "--modules", "99"], ["fly"], [], ["run", "--lr"]])
+def test_the_installed_command_says_it_too(arguments):
+    command = [os.path.join(os.path.dirname(sys.executable), "mgem"), *arguments]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 2
+    assert told.stdout == ""
+    assert told.stderr.count("\n") == 1
+
+
+def test_json_is_one_document_with_the_run_in_it(capsys, tmp_path):
+    path = tmp_path / "out.json"
+    assert main([*QUICK, "--modules", "4", "--splits", "2", "--json", "-o", str(path)]) == 0
+    out, err = capsys.readouterr()
+    document = json.loads(out)
+    assert json.loads(path.read_text()) == document
+    assert document["label"] == "md-GEM(4,2)"
+    assert document["acc"] == pytest.approx(document["fwd"] + document["bwd"])
+    assert np.shape(document["matrix"]) == (2, 2)
+    assert document["seconds"] > 0
+    assert document["seconds_per_step"] > 0
+    assert "task 2/2 · step 10/10 · ACC" in err
+
+    config = RunConfig(**document["config"])
+    assert list(run(config))[-1].fingerprint == document["fingerprint"]
+
+
+def test_numbers_without_meaning_are_null(capsys):
+    assert main([*QUICK, "--method", "independent", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["fwd"] is document["bwd"] is None
+    assert document["acc"] > 0
+
+
+def test_the_summary_is_readable(capsys):
+    assert main([*QUICK, "--method", "ewc"]) == 0
+    out = capsys.readouterr().out
+    assert "EWC on MNIST Permutations (5,000 digits), seed 0" in out
+    assert "ACC" in out
+    assert len([line for line in out.splitlines() if "│" in line]) == 3
+
+
+def test_a_run_that_diverges_exits_1_and_still_tells_its_matrix(capsys):
+    assert main([*QUICK, "--method", "single", "--lr", "1e9", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["status"] == "diverged"
+    assert "with learning rate 1e+09" in err
+
+
+def test_resume_continues_a_checkpoint_and_refuses_other_settings(capsys, tmp_path):
+    path = str(tmp_path / "run.pt")
+    assert main([*QUICK, "--checkpoint", path, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert main([*QUICK, "--resume", path, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fingerprint"] == first["fingerprint"]
+    assert main([*QUICK, "--resume", path, "--lr", "0.2"]) == 2
+    assert "give the same settings" in capsys.readouterr().err
+
+
+def test_every_field_of_a_run_has_a_flag(capsys):
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    text = capsys.readouterr().out
+    assert all(f"--{name.replace('_', '-')} " in text for name in RunConfig.model_fields)

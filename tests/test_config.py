@@ -1,0 +1,87 @@
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from mgem_core import RunConfig
+from mgem_core.config import explain
+
+
+@pytest.mark.parametrize(
+    ("fields", "label"),
+    [
+        ({}, "GEM"),
+        ({"modules": 4}, "p-mGEM(4)"),
+        ({"splits": 2}, "d-mGEM(2)"),
+        ({"modules": 4, "splits": 2}, "md-GEM(4,2)"),
+        ({"modules": 4, "splits": 2, "solver": "approx"}, "approx-GEM(4,2)"),
+        ({"solver": "approx"}, "approx-GEM(1,1)"),
+        ({"modules": {"fc1": 0, "fc2": 0, "fc3": 1}}, "p-mGEM(2*)"),
+        ({"method": "single"}, "Single"),
+        ({"method": "independent"}, "Independent"),
+        ({"method": "ewc"}, "EWC"),
+        ({"method": "mer"}, "MER"),
+    ],
+)
+def test_labels_are_the_papers(fields, label):
+    assert RunConfig(**fields).label == label
+
+
+def test_fields_left_out_are_the_benchmarks():
+    config = RunConfig(benchmark="mnist5k-split")
+    assert (config.network, config.tasks, config.iterations, config.memory) == ("conv-small", 5, 100, 256)
+    assert RunConfig(benchmark="mnist5k-split", lr=None, tasks=None) == config
+
+
+def test_text_is_read_as_the_terminal_gives_it():
+    config = RunConfig(modules="fc1=0,fc2=0,fc3=1", strength="0.5,0.1", tasks="3", lr="0.05")
+    assert config.modules == {"fc1": 0, "fc2": 0, "fc3": 1}
+    assert config.strength == (0.5, 0.1)
+    assert config.tasks == 3
+
+
+def test_a_config_survives_json():
+    for fields in ({}, {"strength": (0.1, 0.2, 0.3, 0.4)}, {"modules": {"fc1": 0, "fc2": 0, "fc3": 1}}):
+        config = RunConfig(**fields)
+        assert RunConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"modules": 0}, "modules is 0; it must be from 1 to 6, the number of this network's parameter tensors."),
+        ({"modules": 2.5}, "modules is 2.5; it must be a whole number of modules, or a mapping like fc1=0,fc2=0,fc3=1."),
+        (
+            {"modules": {"fc1": 0}},
+            "modules is {'fc1': 0}; 'fc2.weight' is in no module; assign every layer or tensor to one.",
+        ),
+        ({"splits": 0}, "splits is 0; it must be greater than or equal to 1."),
+        ({"splits": 300}, "splits is 300; memory holds 256 samples per task."),
+        ({"splits": 11, "split_by": "class"}, "splits is 11; a task has 10 classes, and splits are by class."),
+        ({"strength": (0.1, 0.2)}, "strength is (0.1, 0.2); 5 tasks have 4 past tasks, so it must be that many."),
+        ({"strength": float("inf")}, "strength is inf; it must be a number of at least 0"),
+        ({"memory": 2000}, "memory is 2000; a task of 100 iterations × 10 samples shows 1000 different ones"),
+        ({"benchmark": "mnist5k-split", "tasks": 6}, "tasks is 6; mnist5k-split has at most 5."),
+        ({"lr": float("nan")}, "lr is nan; it must be a finite number."),
+        ({"seed": -1}, "seed is -1; it must be greater than or equal to 0."),
+        ({"solver": "magic"}, "solver is 'magic'; it must be one of exact, approx."),
+        ({"colour": "red"}, "colour is no field of a run; there are benchmark, method,"),
+        ({"benchmark": 3}, "benchmark is 3; it must be one of mnist5k-permutations,"),
+        ({"iterations": "many"}, "iterations is 'many'; it must be a valid integer."),
+        ({"device": "gpu"}, "device is 'gpu'; it must be auto, cpu, cuda, cuda:N or mps."),
+    ],
+)
+def test_every_bad_value_gets_one_sentence(fields, sentence):
+    with pytest.raises(ValidationError) as caught:
+        RunConfig(**fields)
+    assert explain(caught.value).startswith(sentence)
+    assert "\n" not in explain(caught.value)
+
+
+@pytest.mark.parametrize(
+    "module", ["mgem_core", "mgem_core.cli", "mgem_core.config", "mgem_core.dual", "mgem_core.metrics"]
+)
+def test_what_the_app_needs_does_not_import_torch(module):
+    code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

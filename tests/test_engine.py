@@ -1,0 +1,210 @@
+"""A run from outside: its events, its numbers, its end, and that looking at it changes nothing."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from mgem_core import RunConfig, UsageError, run
+from mgem_core.direction import solve
+from mgem_core.dual import Restriction
+from mgem_core.events import Finished, Probed, Snapped, Started, Stepped, TaskLearned
+from mgem_core.metrics import acc_fwd_bwd
+
+SHORT = {"tasks": 3, "iterations": 20, "memory": 40, "mer_replays": 1}
+METHODS = {
+    "single": {"method": "single"},
+    "independent": {"method": "independent"},
+    "ewc": {"method": "ewc"},
+    "mer": {"method": "mer"},
+    "GEM": {},
+    "p-mGEM": {"modules": 4},
+    "d-mGEM": {"splits": 2},
+    "md-GEM": {"modules": 4, "splits": 2},
+    "approx-GEM": {"modules": 4, "splits": 2, "solver": "approx", "strength": 0.0},
+    "margin": {"strength_kind": "margin", "trigger": "always", "split_by": "class", "splits": 3},
+    "GEM with batch norm": {"benchmark": "mnist5k-split", "modules": 5, "splits": 2},
+    "MER with batch norm": {"benchmark": "mnist5k-split", "method": "mer"},
+}
+
+
+def events(**fields):
+    return list(run(RunConfig(**{**SHORT, **fields})))
+
+
+def of(kind, all_events):
+    return [event for event in all_events if isinstance(event, kind)]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_gives_the_same_numbers_twice(name):
+    one, two = (events(**METHODS[name])[-1] for _ in range(2))
+    assert one.status == "finished"
+    assert one.fingerprint == two.fingerprint
+    np.testing.assert_array_equal(one.R, two.R)
+
+
+@pytest.mark.parametrize("name", ["GEM with batch norm", "MER with batch norm", "md-GEM"])
+def test_probes_and_snapshots_do_not_change_the_run(name):
+    plain = events(**METHODS[name], probe_every=0)[-1]
+    watched = events(**METHODS[name], probe_every=3, snap_every=4, snap_splits=3)[-1]
+    assert watched.fingerprint == plain.fingerprint
+
+
+def test_events_come_in_the_order_of_a_runs_life():
+    got = events(probe_every=5)
+    assert isinstance(got[0], Started)
+    assert got[0].label == "GEM"
+    assert got[0].parameters == 89_610
+    assert isinstance(got[-1], Finished)
+    assert [event.task for event in of(TaskLearned, got)] == [0, 1, 2]
+    assert [event.task for event in got[1:-1]] == sorted(event.task for event in got[1:-1])
+    assert [(event.task, event.step) for event in of(Probed, got)] == [(t, s) for t in (1, 2) for s in (1, 6, 11, 16)]
+
+
+def test_stepped_events_are_throttled_means():
+    fine, coarse = (of(Stepped, events(method="single", iterations=n, tasks=1)) for n in (20, 200))
+    assert len(fine) == len(coarse) == 20
+    assert coarse[-1].step == 200
+    assert coarse[-1].loss < coarse[0].loss
+    assert 0 < coarse[-1].seconds_per_step < 1
+
+
+def test_the_rows_of_r_are_those_of_the_events_and_give_the_metrics():
+    got = events(probe_every=0)
+    finished = got[-1]
+    np.testing.assert_array_equal(finished.R, [event.row for event in of(TaskLearned, got)])
+    assert (finished.acc, finished.fwd, finished.bwd) == acc_fwd_bwd(finished.R)
+    assert 0 <= finished.R.min() <= finished.R.max() <= 100
+
+
+def test_independent_networks_have_acc_only():
+    finished = events(method="independent")[-1]
+    assert finished.acc > 0
+    assert math.isnan(finished.fwd)
+    assert math.isnan(finished.bwd)
+
+
+def test_plain_sgd_moves_along_its_gradient():
+    for probe in of(Probed, events(method="single", probe_every=4)):
+        assert probe.gt_z == pytest.approx(probe.norm_gt**2, rel=1e-5)
+        assert probe.norm_z == pytest.approx(probe.norm_gt, rel=1e-5)
+        assert np.isnan(probe.memory_z).all()
+        assert (np.abs(probe.gs_z) <= probe.norm_gs * probe.norm_z * (1 + 1e-5)).all()
+
+
+@pytest.mark.parametrize("fields", [{}, {"modules": 4}, {"splits": 2}, {"benchmark": "mnist5k-split"}])
+def test_gem_at_strength_zero_does_not_hurt_its_memories(fields):
+    probes = of(Probed, events(strength=0.0, probe_every=2, **fields))
+    worst = min((probe.memory_z / probe.norm_z).min() for probe in probes)
+    assert worst > -1e-4
+    assert len(probes[-1].gs_z) == len(probes[-1].norm_gs) == 2
+
+
+@pytest.mark.parametrize("knobs", [{}, {"modules": 4}, {"splits": 2}, {"modules": 4, "splits": 2, "solver": "approx"}])
+def test_a_snapshot_alone_gives_the_step_that_was_taken(knobs):
+    """⟨g_s,z⟩, ⟨g_t,z⟩ and ‖z‖ from the Gram matrices are those of the probe: the lens rests on this."""
+    fields = {**SHORT, "strength": 0.3, "probe_every": 5, "snap_every": 5, **knobs}
+    config, got = RunConfig(**fields), events(**fields)
+    restriction = Restriction(0.3, solver=config.solver)
+    assert of(Snapped, got)
+    for probe, snap in zip(of(Probed, got), of(Snapped, got), strict=True):
+        S = len(probe.gs_z)
+        assert snap.sizes.shape == (S, config.splits)
+        rows = [0, *range(1 + S, snap.gram.shape[1])]
+        v = solve(snap.gram[:, rows][:, :, rows], config.module_of, restriction).v
+        gs_z = gt_z = zz = 0.0
+        for gram, d in zip(snap.gram, config.module_of, strict=True):
+            weights = np.concatenate([[1.0], np.zeros(S), v[d]])
+            gs_z, gt_z, zz = gs_z + (gram @ weights)[1 : 1 + S], gt_z + gram[0] @ weights, zz + weights @ gram @ weights
+        np.testing.assert_allclose(gs_z, probe.gs_z, rtol=1e-3, atol=1e-4)
+        assert gt_z == pytest.approx(probe.gt_z, rel=1e-3, abs=1e-4)
+        assert zz**0.5 == pytest.approx(probe.norm_z, rel=1e-3)
+
+
+def test_finer_snapshots_average_to_coarser_ones():
+    fine, coarse = (of(Snapped, events(snap_every=10, snap_splits=k, split_by="order"))[-1] for k in (3, 1))
+    S, K = fine.sizes.shape
+    shares = fine.sizes / fine.sizes.sum(axis=1, keepdims=True)
+    merge = np.zeros((1 + 2 * S, 1 + S + S * K))
+    merge[: 1 + S, : 1 + S] = np.eye(1 + S)
+    for s in range(S):
+        merge[1 + S + s, 1 + S + s * K : 1 + S + (s + 1) * K] = shares[s]
+    np.testing.assert_allclose(merge @ fine.gram @ merge.T, coarse.gram, rtol=1e-3, atol=1e-5)
+
+
+def test_a_run_that_explodes_ends_as_diverged_and_says_where():
+    finished = events(method="single", lr=1e6)[-1]
+    assert finished.status == "diverged"
+    assert "task 1 with learning rate 1e+06" in finished.message
+    assert math.isnan(finished.acc)
+
+
+def test_more_steps_than_images_go_round_again_in_another_order():
+    finished = events(benchmark="mnist5k-split", method="single", network="mlp", tasks=1, iterations=100)[-1]
+    assert finished.status == "finished"
+
+
+def test_seeds_differ():
+    assert len({events(method="single", seed=seed)[-1].fingerprint for seed in range(3)}) == 3
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_resumed_run_ends_with_the_same_bits(name, tmp_path):
+    """Stopped in the middle of the second task, with a checkpoint after every step."""
+    config = RunConfig(**{**SHORT, **METHODS[name]})
+    whole = list(run(config))[-1]
+    path = tmp_path / "run.pt"
+    stopped = run(config, checkpoint=path, checkpoint_seconds=0)
+    for event in stopped:
+        if isinstance(event, Stepped) and (event.task, event.step) == (1, 7):
+            break
+    stopped.close()
+    resumed = list(run(config, resume=path))
+    assert resumed[0].task == 1
+    assert 5 <= resumed[0].step <= 7
+    assert resumed[-1].fingerprint == whole.fingerprint
+    np.testing.assert_array_equal(resumed[-1].R, whole.R)
+
+
+def test_resuming_a_finished_run_gives_its_result(tmp_path):
+    config, path = RunConfig(**SHORT), tmp_path / "run.pt"
+    whole = list(run(config, checkpoint=path))[-1]
+    again = list(run(config, resume=path))
+    assert [type(event) for event in again] == [Started, Finished]
+    assert again[-1].fingerprint == whole.fingerprint
+
+
+def test_no_partial_files_stay_behind(tmp_path):
+    list(run(RunConfig(**SHORT), checkpoint=tmp_path / "run.pt", checkpoint_seconds=0))
+    assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
+
+
+def damaged(path):
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+def foreign(path):
+    torch.save({"format": 99, "config": "{}"}, path)
+
+
+def of_another_run(path):
+    list(run(RunConfig(**SHORT, seed=5), checkpoint=path))
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [
+        (damaged, "no checkpoint of a run, or a damaged one"),
+        (foreign, "of checkpoint format 99"),
+        (of_another_run, "a run with seed 5, not 0; give the same settings"),
+        (lambda path: path.unlink(), "there is no such checkpoint"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused_before_anything_runs(harm, sentence, tmp_path):
+    path = tmp_path / "run.pt"
+    list(run(RunConfig(**SHORT), checkpoint=path))
+    harm(path)
+    with pytest.raises(UsageError, match=sentence):
+        run(RunConfig(**SHORT), resume=path)

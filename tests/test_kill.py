@@ -1,0 +1,42 @@
+"""kill -9 at any moment, go on from the checkpoint: the same R and the same weights, to the last bit, for every method."""
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_engine import METHODS, SHORT
+
+from mgem_core import RunConfig, run
+
+SCRIPT = Path(__file__).with_name("killable.py")
+
+
+def go(config: RunConfig, checkpoint: Path, events: int | None, delay: float) -> str | None:
+    """Run until its end, or kill it `delay` seconds after that many events; the last line if it ended."""
+    command = [sys.executable, str(SCRIPT), config.model_dump_json(), str(checkpoint)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for count, line in enumerate(process.stdout, 1):
+            if line.startswith("finished"):
+                return line
+            if count == events:
+                time.sleep(delay)
+                process.kill()
+                return None
+    raise AssertionError("the run ended without a result")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", METHODS)
+def test_killed_and_resumed_is_undisturbed_to_the_last_bit(name, tmp_path):
+    config = RunConfig(**{**SHORT, **METHODS[name]})
+    whole = list(run(config))[-1]
+    moment = random.Random(name)
+    kills = 0
+    for _ in range(3):
+        kills += go(config, tmp_path / "run.pt", moment.randint(1, 40), moment.uniform(0, 0.1)) is None
+    assert kills
+    end = go(config, tmp_path / "run.pt", None, 0)
+    assert end.split() == ["finished", whole.fingerprint, whole.R.tobytes().hex()]

@@ -1,0 +1,129 @@
+"""The baselines, each against its own definition."""
+
+import numpy as np
+import pytest
+import torch
+
+from mgem_core import RunConfig, learners
+from mgem_core.gradients import gradient
+from mgem_core.streams import BENCHMARKS
+
+
+def learner(**fields):
+    config = RunConfig(**{"iterations": 100, **fields})
+    stream = BENCHMARKS[config.benchmark].open(config.tasks, config.seed)
+    return learners.create(config, stream, torch.device("cpu"))
+
+
+def theta(one):
+    return [p.detach().clone() for p in one.network.parameters()]
+
+
+def test_single_is_sgd():
+    one = learner(method="single", lr=0.1)
+    images = one.stream.tasks[0].train[:10]
+    before = theta(one)
+    _, g = gradient(one.network, one.stream.batch(0, images))
+    one.observe(0, 0, images)
+    for old, g_l, new in zip(before, g, theta(one), strict=True):
+        torch.testing.assert_close(new, old - 0.1 * g_l)
+
+
+def test_independent_networks_share_the_width_and_nothing_else():
+    one = learner(method="independent", tasks=5)
+    assert [network.fc1.weight.shape[0] for network in one.networks] == [20] * 5
+    before = [network.fc1.weight.clone() for network in one.networks]
+    one.observe(2, 0, one.stream.tasks[2].train[:10])
+    moved = [not torch.equal(network.fc1.weight, old) for network, old in zip(one.networks, before, strict=True)]
+    assert moved == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize("fisher", ["sample", "batch"])
+def test_ewc_adds_the_gradient_of_its_penalty(fisher):
+    """z − g against autograd of λ/2 Σ_s F_s (θ − θ_s)², with F_s and θ_s written down task by task."""
+    one = learner(method="ewc", ewc_lambda=7.0, ewc_samples=20, ewc_fisher=fisher)
+    terms = []
+    for task in (0, 1):
+        shown = one.stream.tasks[task].train[:100]
+        for step in range(5):
+            one.observe(task, step, shown[10 * step : 10 * step + 10])
+        F_before = [F.clone() for F in one.F]
+        one.learned(task, shown)
+        terms.append(([F - old for F, old in zip(one.F, F_before, strict=True)], theta(one)))
+    step = one.observe(2, 0, one.stream.tasks[2].train[:10])
+    at = [p + one.config.lr * z for p, z in zip(theta(one), step.z, strict=True)]  # where the step started
+    at = [p.requires_grad_() for p in at]
+    penalty = sum((F * (p - old) ** 2).sum() for Fs, olds in terms for F, p, old in zip(Fs, at, olds, strict=True))
+    for extra, z_l, g_l in zip(torch.autograd.grad(7.0 / 2 * penalty, at), step.z, step.g, strict=True):
+        torch.testing.assert_close(z_l - g_l, extra, rtol=1e-3, atol=1e-5)
+
+
+def test_ewc_with_no_weight_is_single():
+    plain, free = learner(method="single"), learner(method="ewc", ewc_lambda=0.0)
+    for one in (plain, free):
+        one.observe(0, 0, one.stream.tasks[0].train[:10])
+        one.learned(0, one.stream.tasks[0].train[:100])
+        one.observe(1, 0, one.stream.tasks[1].train[:10])
+    assert all(torch.equal(a, b) for a, b in zip(theta(plain), theta(free), strict=True))
+
+
+def test_mer_without_replay_and_with_full_reptile_rates_is_sgd_sample_by_sample():
+    one = learner(method="mer", mer_replays=0, mer_beta=1.0, mer_gamma=1.0, lr=0.03)
+    twin = learner(method="single", lr=0.03)
+    images = one.stream.tasks[0].train[:10]
+    one.observe(0, 0, images)
+    for image in images:
+        twin.observe(0, 0, np.array([image]))
+    for a, b in zip(theta(one), theta(twin), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-7)
+
+
+def test_mer_interpolates_within_and_across_batches():
+    """β and γ scale the same displacement when there is one batch: β = 0.3, γ = 0.5 moves 0.15 of the way."""
+    full, part = (learner(method="mer", mer_replays=0, mer_beta=b, mer_gamma=c) for b, c in ((1.0, 1.0), (0.3, 0.5)))
+    start = theta(full)
+    image = full.stream.tasks[0].train[:1]
+    full.observe(0, 0, image)
+    part.observe(0, 0, image)
+    for old, far, near in zip(start, theta(full), theta(part), strict=True):
+        torch.testing.assert_close(near - old, 0.15 * (far - old), rtol=1e-3, atol=1e-6)
+
+
+def test_mers_direction_is_the_way_it_went():
+    one = learner(method="mer", mer_replays=2)
+    before = theta(one)
+    step = one.observe(0, 0, one.stream.tasks[0].train[:5])
+    for old, z, new in zip(before, step.z, theta(one), strict=True):
+        torch.testing.assert_close(old - one.config.lr * z, new, rtol=1e-4, atol=1e-6)
+
+
+def test_mers_reservoir_is_a_uniform_sample_of_everything_shown():
+    one = learner(method="mer", memory=20, tasks=2)
+    draw = np.random.default_rng(0)
+    for sample in range(2000):
+        one._keep((0, sample), draw)
+    kept = np.array([index for _, index in one.reservoir])
+    assert len(kept) == len(set(kept)) == 40
+    assert 700 < kept.mean() < 1300  # early and late alike
+
+
+@pytest.mark.parametrize("split_by", ["random", "class", "order"])
+def test_memory_is_a_sample_of_what_the_task_showed(split_by):
+    one = learner(method="gem", memory=50, splits=3, split_by=split_by)
+    shown = one.stream.tasks[0].train[::20]  # 20 of each digit
+    one.learned(0, shown)
+    kept = one.remembered[0]
+    assert len(set(kept)) == 50
+    assert set(kept) <= set(shown)
+    assert sum(one.rows.sizes) == 50
+    assert len(one.rows.sizes) == 3
+
+
+def test_batch_norm_networks_learn_with_memory_too():
+    one = learner(method="gem", benchmark="mnist5k-split", memory=30, splits=2, modules=5)
+    for task in (0, 1):
+        one.observe(task, 0, one.stream.tasks[task].train[:10])
+        one.learned(task, one.stream.tasks[task].train[:100])
+    step = one.observe(2, 0, one.stream.tasks[2].train[:10])
+    assert step.memory_z.shape == (2,)
+    assert one.network.norm1.num_batches_tracked == 1 + (1 + 2) + (1 + 4)
