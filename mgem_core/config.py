@@ -49,9 +49,11 @@ class RunConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    benchmark: str = Field("mnist5k-permutations", description="which tasks to learn")
-    method: str = Field("gem", description="gem is the whole family: GEM, p-mGEM, d-mGEM, md-GEM, approx-GEM")
-    network: str = Field("", description="the network (default: the benchmark's)")
+    benchmark: str = Field("mnist5k-permutations", description=f"which tasks to learn: {', '.join(BENCHMARKS)}")
+    method: str = Field(
+        "gem", description=f"{', '.join(learners.NAMES)}; gem is the whole family, the knobs below decide which"
+    )
+    network: str = Field("", description=f"the network: {', '.join(models.NETWORKS)}")
 
     modules: Annotated[int | dict[str, int], BeforeValidator(_modules)] = Field(
         1, description="parameter modules D, or a mapping like fc1=0,fc2=0,fc3=1"
@@ -102,7 +104,11 @@ class RunConfig(BaseModel):
         if benchmark is None:
             raise ValueError(f"benchmark is {name!r}; it must be one of {', '.join(BENCHMARKS)}")
         lr = benchmark.learning_rates.get(str(given.get("method", "gem")), DEFAULT_LR)
-        return {**benchmark.defaults, "lr": lr, **given}
+        filled = {**benchmark.defaults, "lr": lr, **given}
+        if "memory" not in given and all(str(filled[name]).isdigit() for name in ("iterations", "batch_size")):
+            shown = int(filled["iterations"]) * int(filled["batch_size"])
+            filled["memory"] = max(1, min(filled["memory"], shown))  # a short task has less to remember
+        return filled
 
     @model_validator(mode="after")
     def _fits_together(self) -> "RunConfig":
@@ -112,7 +118,8 @@ class RunConfig(BaseModel):
         self._require("tasks", self.tasks <= facts.max_tasks, f"{self.benchmark} has at most {facts.max_tasks}")
         shown = min(self.iterations * self.batch_size, facts.train_per_task)
         a_task_shows = f"a task of {self.iterations} iterations × {self.batch_size} samples shows {shown} different ones"
-        self._require("memory", self.memory <= shown, f"{a_task_shows}, so it must be at most that")
+        fits = self.method != "gem" or self.memory <= shown  # the other methods keep no memory per task
+        self._require("memory", fits, f"{a_task_shows}, so it must be at most that")
         self._require("batch_size", self.batch_size <= facts.train_per_task, f"a task has {facts.train_per_task} images")
         for field in ("splits", "snap_splits"):
             self._require(field, getattr(self, field) <= self.memory, f"memory holds {self.memory} samples per task")

@@ -10,6 +10,8 @@ import numpy as np
 from mgem_core.config import RunConfig
 from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned
 
+STEP_COST = 80  # what a step costs besides its samples, in samples of the MLP
+
 
 def result(config: RunConfig, finished: Finished) -> dict[str, Any]:
     """What `--json` prints; NaN becomes null."""
@@ -89,11 +91,10 @@ class Progress:
         return rate * (self._work(self.config.tasks, 0) - done)
 
     def _work(self, task: int, step: int) -> float:
-        """Samples passed through the network when `step` steps of `task` are done: GEM's steps grow with the past."""
+        """Cost of all steps until `step` of `task`, in samples: GEM's steps grow with the past."""
         config = self.config
-        memory = config.memory if config.method == "gem" else 0
-        before = config.iterations * sum(config.batch_size + s * memory for s in range(task))
-        return before + step * (config.batch_size + task * memory)
+        fixed, memory = config.batch_size + STEP_COST, config.memory if config.method == "gem" else 0
+        return config.iterations * sum(fixed + s * memory for s in range(task)) + step * (fixed + task * memory)
 
     def _clear(self) -> None:
         if self.live:

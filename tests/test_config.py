@@ -34,6 +34,12 @@ def test_fields_left_out_are_the_benchmarks():
     assert RunConfig(benchmark="mnist5k-split", lr=None, tasks=None) == config
 
 
+def test_a_short_task_has_less_to_remember():
+    assert RunConfig(iterations=5).memory == 50
+    assert RunConfig(iterations=50).memory == 256
+    assert RunConfig(method="single", iterations=5, memory=256).memory == 256
+
+
 def test_text_is_read_as_the_terminal_gives_it():
     config = RunConfig(modules="fc1=0,fc2=0,fc3=1", strength="0.5,0.1", tasks="3", lr="0.05")
     assert config.modules == {"fc1": 0, "fc2": 0, "fc3": 1}
