@@ -1,8 +1,10 @@
 """The `mgem` command. Bad input exits 2 with one sentence; results go to stdout, progress to stderr."""
 
 import argparse
+import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,8 +29,11 @@ QUICK: list[dict[str, Any]] = [
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ⟨ or █ still shows the rest
     try:
-        options = _parser().parse_args(arguments)
+        options = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
         return int(options.command(options))
     except ValidationError as error:
         return _say(explain(error), 2)
@@ -43,24 +48,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say("stopped.", 130)
 
 
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """--lr -1e3 → --lr=-1e3: argparse would take the value for a flag."""
+    joined: list[str] = []
+    for argument in arguments:
+        if re.match(r"-[0-9.]", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
 def _run(options: argparse.Namespace) -> int:
     config = RunConfig(**{name: getattr(options, name) for name in RunConfig.model_fields})
     if options.output:
-        _check_output(options.output)
+        _check_output(options.output, options.checkpoint or options.resume)
     finished = _watched(config, run(config, checkpoint=options.checkpoint, resume=options.resume))
     document = json.dumps(result(config, finished), allow_nan=False, indent=2)
+    print(document if options.json else summary(config, finished), flush=True)
     if options.output:
         options.output.write_text(document + "\n")
-    print(document if options.json else summary(config, finished))
     return 0 if finished.status == "finished" else _say(f"{finished.message}.", 1)
 
 
 def _quick(options: argparse.Namespace) -> int:
     """A first look: the paper's methods on built-in digits, one after the other."""
+    configs = [RunConfig(seed=options.seed, probe_every=0, **fields) for fields in QUICK]
     print("What does it cost to remember? Five tasks of real digits, 100 steps each; accuracies in percent.\n")
     print(comparison(None))
-    for fields in QUICK:
-        config = RunConfig(seed=options.seed, probe_every=0, **fields)
+    for config in configs:
         print(comparison((config, _watched(config, run(config)))), flush=True)
     print(
         "\nACC: on all tasks at the end. FWD: on each task just learned. BWD: what later tasks took away. ACC = FWD + BWD."
@@ -79,22 +95,27 @@ def _watched(config: RunConfig, events: Iterator[Event]) -> Finished:
     raise AssertionError("a run ends with Finished")
 
 
-def _check_output(path: Path) -> None:
+def _check_output(path: Path, checkpoint: Path | None) -> None:
+    if checkpoint and path.absolute() == checkpoint.absolute():
+        raise UsageError(f"output is {str(path)!r}, which is the checkpoint too; give them different files.")
+    existed = path.exists()
     try:
         with path.open("a"):
             pass
+        if not existed:
+            path.unlink()
     except OSError as error:
         raise UsageError(f"output is {str(path)!r}, but it cannot be written: {error.strerror}.") from None
 
 
 def _say(sentence: str, code: int) -> int:
-    print(f"mgem: {sentence}", file=sys.stderr)
+    print(f"mgem: {' '.join(sentence.split())}", file=sys.stderr)
     return code
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"mgem: {message}; see {self.prog} --help.\n")
+        self.exit(_say(f"{message}; see {self.prog} --help.", 2))
 
 
 def _parser() -> argparse.ArgumentParser:

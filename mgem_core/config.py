@@ -19,17 +19,26 @@ class UsageError(ValueError):
 def _modules(value: Any) -> Any:
     """4, "4", {"fc1": 0, …} or "fc1=0,fc2=0,fc3=1"."""
     if isinstance(value, str) and "=" in value:
-        value = {name: module for name, _, module in (part.partition("=") for part in value.split(","))}
+        parts = [part.partition("=") for part in value.split(",")]
+        value = {name.strip(): module for name, _, module in parts}
+        if len(value) < len(parts):
+            raise ValueError("it names a layer or tensor twice; give each one module")
     if isinstance(value, Mapping):
-        if any(isinstance(module, float | bool) or not str(module).strip().isdigit() for module in value.values()):
+        numbers = {str(name): _whole(module) for name, module in value.items()}
+        if any(number is None or number < 0 for number in numbers.values()):
             raise ValueError("it must map every layer or tensor to a module number, like fc1=0,fc2=0,fc3=1")
-        return {str(name).strip(): int(module) for name, module in value.items()}
+        return numbers
+    if (number := _whole(value)) is None:
+        raise ValueError("it must be a whole number of modules, or a mapping like fc1=0,fc2=0,fc3=1")
+    return number
+
+
+def _whole(value: Any) -> int | None:
+    """The whole number that a value or its text is, if it is one."""
     try:
-        if isinstance(value, bool) or float(value) != int(value):
-            raise ValueError
-        return int(value)
+        return None if isinstance(value, bool) or float(value) != int(value) else int(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError("it must be a whole number of modules, or a mapping like fc1=0,fc2=0,fc3=1") from None
+        return None
 
 
 def _strength(value: Any) -> Any:
@@ -39,8 +48,8 @@ def _strength(value: Any) -> Any:
         numbers = [float(one) for one in many] if isinstance(many, list | tuple) else [float(many)]
     except (TypeError, ValueError):
         numbers = [float("nan")]
-    if not numbers or not all(0 <= number < float("inf") for number in numbers):
-        raise ValueError("it must be a number of at least 0, or one such number per past task, like 0.5,0.1")
+    if not numbers or not all(0 <= number <= 1e6 for number in numbers):
+        raise ValueError("it must be a number from 0 to a million, or one such number per past task, like 0.5,0.1")
     return tuple(numbers) if isinstance(many, list | tuple) else numbers[0]
 
 
@@ -65,7 +74,9 @@ class RunConfig(BaseModel):
     )
     strength_kind: StrengthKind = Field("dual-floor", description="v ≥ strength, or ⟨ĝ,z⟩ ≥ strength")
     solver: Solver = Field("exact", description="quadprog, or the closed form")
-    trigger: Trigger = Field("violation", description="restrict a module only when some ⟨ĝ,g⟩ < 0, or at every step")
+    trigger: Trigger = Field(
+        "violation", description="restrict a module only when some memory row speaks against the step, or always"
+    )
     ridge: float = Field(RIDGE, ge=0, description="added to the diagonal of the dual problem")
     ridge_kind: RidgeKind = Field("relative", description="to each row's ‖ĝ‖², or absolute (GEM's code: 1e-3)")
 
@@ -73,10 +84,10 @@ class RunConfig(BaseModel):
     iterations: int = Field(0, ge=1, description="steps per task")
     batch_size: int = Field(0, ge=1, description="samples per step")
     memory: int = Field(0, ge=1, description="samples kept per task")
-    lr: float = Field(0, gt=0, description="learning rate")
+    lr: float = Field(0, gt=0, le=1e30, description="learning rate")
     seed: int = Field(0, ge=0, lt=2**32, description="seed of everything random")
 
-    ewc_lambda: float = Field(10.0, ge=0, description="EWC: weight λ of the penalty λ/2 · F (θ − θ*)²")
+    ewc_lambda: float = Field(10.0, ge=0, le=1e12, description="EWC: weight λ of the penalty λ/2 · F (θ − θ*)²")
     ewc_samples: int = Field(256, ge=1, description="EWC: samples per task from which the Fisher matrix is estimated")
     ewc_fisher: Literal["sample", "batch"] = Field(
         "sample", description="EWC: mean of squared per-sample gradients, or square of their mean (GEM's code)"
@@ -86,10 +97,12 @@ class RunConfig(BaseModel):
     mer_beta: float = Field(0.3, gt=0, le=1, description="MER: Reptile rate within a batch")
     mer_gamma: float = Field(1.0, gt=0, le=1, description="MER: Reptile rate across batches")
 
-    device: str = Field("auto", pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$", description="auto, cpu, cuda, cuda:N or mps")
-    threads: int = Field(1, ge=1, description="torch threads; results depend on it in the last bits")
+    device: str = Field(
+        "auto", pattern=r"^(auto|cpu|mps|cuda(:[0-9]{1,3})?)$", description="auto, cpu, cuda, cuda:N or mps"
+    )
+    threads: int = Field(1, ge=1, le=256, description="torch threads; results depend on it in the last bits")
     probe_every: int = Field(50, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
-    snap_every: int = Field(0, ge=0, description="steps between Gram snapshots for the lens; 0 for none")
+    snap_every: int = Field(0, ge=0, description="steps between Gram snapshots for the lens (gem only); 0 for none")
     snap_splits: int = Field(0, ge=0, description="memory splits in snapshots; 0 for those of the run")
 
     @model_validator(mode="before")
@@ -105,9 +118,9 @@ class RunConfig(BaseModel):
             raise ValueError(f"benchmark is {name!r}; it must be one of {', '.join(BENCHMARKS)}")
         lr = benchmark.learning_rates.get(str(given.get("method", "gem")), DEFAULT_LR)
         filled = {**benchmark.defaults, "lr": lr, **given}
-        if "memory" not in given and all(str(filled[name]).isdigit() for name in ("iterations", "batch_size")):
-            shown = int(filled["iterations"]) * int(filled["batch_size"])
-            filled["memory"] = max(1, min(filled["memory"], shown))  # a short task has less to remember
+        steps, size = _whole(filled["iterations"]), _whole(filled["batch_size"])
+        if "memory" not in given and steps and size and steps * size > 0:
+            filled["memory"] = min(filled["memory"], steps * size)  # a short task has less to remember
         return filled
 
     @model_validator(mode="after")
@@ -137,6 +150,9 @@ class RunConfig(BaseModel):
             raise ValueError(f"modules is {self.modules!r}; {error}") from None
         return self
 
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())
+
     def _require(self, field: str, holds: bool, otherwise: str) -> None:
         if not holds:
             raise ValueError(f"{field} is {getattr(self, field)!r}; {otherwise}")
@@ -156,7 +172,8 @@ class RunConfig(BaseModel):
         """The paper's name for this method, e.g. "p-mGEM(4)"; a star marks a partition of the user's own."""
         if self.method != "gem":
             return self.method.upper() if len(self.method) == 3 else self.method.capitalize()
-        D = f"{max(self.module_of) + 1}" + ("" if isinstance(self.modules, int) else "*")
+        count = max(self.module_of) + 1
+        D = f"{count}" if isinstance(self.modules, int) or count == 1 else f"{count}*"
         if self.solver == "approx":
             return f"approx-GEM({D},{self.splits})"
         if self.splits == 1:

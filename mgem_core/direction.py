@@ -44,9 +44,13 @@ def project(
     ridge_kind: dual.RidgeKind = "relative",
 ) -> Direction:
     """gradient [P], rows [C, P] → z [P], v [D, C]; a module is a slice of the P parameters, or several."""
-    g, G = torch.as_tensor(gradient), torch.as_tensor(rows)
+    g, G = torch.as_tensor(gradient).detach(), torch.as_tensor(rows).detach()
+    common = torch.promote_types(torch.promote_types(g.dtype, G.dtype), torch.float32)
+    g, G = g.to(common), G.to(common)
     if g.ndim != 1 or G.ndim != 2 or G.shape[1] != len(g):
         raise ValueError(f"gradient has shape {tuple(g.shape)} and rows {tuple(G.shape)}; they must be [P] and [C, P]")
+    if any(not list(_pieces(module)) for module in modules):
+        raise ValueError("a module is empty; every module must be a slice of the parameters, or several")
     pieces = [(piece, d) for d, module in enumerate(modules) for piece in _pieces(module)]
     covered = torch.zeros(len(g), dtype=torch.int)
     for piece, _ in pieces:
@@ -72,7 +76,7 @@ def grams(g: Sequence[Tensor], G: Sequence[Tensor]) -> np.ndarray:
         S_l[0, 0] = g_l @ g_l
         S_l[0, 1:] = S_l[1:, 0] = G_l @ g_l
         S_l[1:, 1:] = G_l @ G_l.T
-    return S.double().cpu().numpy()
+    return S.cpu().double().numpy()
 
 
 def solve(S: np.ndarray, module_of: Sequence[int], knobs: dual.Restriction) -> Solution:

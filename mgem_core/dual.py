@@ -10,7 +10,7 @@ The paper writes Ĝ with a minus sign; with it z would move against the memories
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import quadprog
@@ -22,6 +22,7 @@ Solver = Literal["exact", "approx"]
 Trigger = Literal["violation", "always"]
 RidgeKind = Literal["relative", "absolute"]
 
+CHOICES = {"strength_kind": StrengthKind, "solver": Solver, "trigger": Trigger, "ridge_kind": RidgeKind}
 RIDGE = 1e-7  # just above the rounding of float32 Gram matrices
 
 
@@ -35,6 +36,15 @@ class Restriction:
     trigger: Trigger = "violation"
     ridge: float = RIDGE  # added to the diagonal of A
     ridge_kind: RidgeKind = "relative"  # to each row's ‖ĝ‖², or "absolute" as in GEM's published code (1e-3)
+
+    def __post_init__(self) -> None:
+        for name, kind in CHOICES.items():
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(get_args(kind))}")
+        for name in ("strength", "ridge"):
+            value = np.asarray(getattr(self, name), float)
+            if not ((value >= 0) & np.isfinite(value)).all():
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a number of at least 0")
 
 
 class Dual(NamedTuple):
@@ -53,7 +63,7 @@ def modular(S: Floats, module_of: Sequence[int]) -> Floats:
 def solve(A: Floats, b: Floats, knobs: Restriction) -> Dual:
     """The dual of one module: A [C, C], b [C] → v [C]."""
     if not (np.isfinite(A).all() and np.isfinite(b).all()):
-        raise FloatingPointError("a gradient is not finite; lower the learning rate or check the input")
+        raise FloatingPointError("a gradient is not finite, or too large to be squared")
     strength = np.broadcast_to(np.asarray(knobs.strength, float), b.shape)
     floor, margin = (strength, 0.0) if knobs.strength_kind == "dual-floor" else (np.zeros_like(b), strength)
     c = b - margin

@@ -6,12 +6,14 @@ import hashlib
 import math
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from mgem_core import checkpoints, direction, learners
 from mgem_core.config import RunConfig, UsageError
@@ -39,9 +41,9 @@ def run(
     UsageError here, before anything runs.
     """
     device = pick_device(config.device)
-    state = checkpoints.load(Path(resume), config, device) if resume else None
-    place = checkpoint or resume
-    target = Path(place) if place else None
+    state = checkpoints.load(Path(resume), config) if resume is not None else None
+    place = resume if checkpoint is None else checkpoint
+    target = None if place is None else Path(place)
     if target:
         checkpoints.check_writable(target)
     return _Run(config, device, target, checkpoint_seconds).events(state)
@@ -69,6 +71,8 @@ class _Run:
         self.task = self.step = 0  # the next step to take
         self.R = np.full((config.tasks, config.tasks), np.nan)
         self.seconds = self.step_seconds = 0.0  # spent before a resume; spent in steps
+        for task in range(config.tasks):
+            self.learner.check(task, self._shown(task))
 
     def events(self, state: dict[str, Any] | None) -> Iterator[Event]:
         if state:
@@ -80,37 +84,44 @@ class _Run:
         yield Started(config.label, names, config.iterations, parameters, self.task, self.step)
         try:
             while self.task < config.tasks:
-                shown = self._order()
-                yield from self._steps(shown)
-                self.learner.learned(self.task, shown[np.sort(np.unique(shown, return_index=True)[1])])
-                self.R[self.task] = [self._accuracy(task) for task in range(config.tasks)]
+                yield from self._steps()
+                row = np.array([self._accuracy(task) for task in range(config.tasks)])
+                self.learner.learned(self.task, self._shown(self.task))
+                yield TaskLearned(self.task, row, self._elapsed())  # before it is saved: rather told twice than never
+                self.R[self.task] = row
                 self.task, self.step = self.task + 1, 0
                 self._save()
-                yield TaskLearned(self.task - 1, self.R[self.task - 1].copy(), self._elapsed())
-        except FloatingPointError:
-            where = f"at step {self.step + 1} of task {self.task + 1} with learning rate {config.lr:g}"
-            yield self._finished("diverged", f"the loss or a gradient stopped being finite {where}; try a smaller one")
+        except FloatingPointError as error:
+            where = f"after {self.step} steps of task {self.task + 1} with learning rate {config.lr:g}"
+            yield self._finished("diverged", f"{error}, {where}; try a smaller learning rate")
         else:
             yield self._finished("finished", "")
 
-    def _order(self) -> np.ndarray:
-        """The images of all steps of this task, in order: passes over its training set, each shuffled anew."""
-        train, wanted = self.stream.tasks[self.task].train, self.config.iterations * self.config.batch_size
-        passes = range(math.ceil(wanted / len(train)))
-        shuffled = [rng(self.config.seed, "order", self.task, i).permutation(train) for i in passes]
-        return np.concatenate(shuffled)[:wanted]
+    def _images(self, task: int, step: int) -> NDArray[np.int64]:
+        """The images of one step: passes over the task's training set follow each other, each shuffled anew."""
+        train, size = self.stream.tasks[task].train, self.config.batch_size
+        first, start = divmod(step * size, len(train))
+        passes = [
+            _shuffled(self.config.seed, task, first + i, len(train)) for i in (0, 1)[: 1 + (start + size > len(train))]
+        ]
+        return train[np.concatenate(passes)[start : start + size]]
 
-    def _steps(self, shown: np.ndarray) -> Iterator[Event]:
-        config, batches = self.config, shown.reshape(self.config.iterations, -1)
+    def _shown(self, task: int) -> NDArray[np.int64]:
+        """The different images that a task shows, in their order."""
+        train, steps = self.stream.tasks[task].train, self.config.iterations * self.config.batch_size
+        return train[_shuffled(self.config.seed, task, 0, len(train))[:steps]]
+
+    def _steps(self) -> Iterator[Event]:
+        config = self.config
         every, recent, last = max(1, config.iterations // 20), _Recent(), monotonic()
         while self.step < config.iterations:
             looking = self._look()
             start = perf_counter()
-            step = self.learner.observe(self.task, self.step, batches[self.step])
+            step = self.learner.observe(self.task, self.step, self._images(self.task, self.step))
             loss = float(step.loss)
             taken = perf_counter() - start
             if not math.isfinite(loss):
-                raise FloatingPointError
+                raise FloatingPointError("the loss is not finite")
             self.step += 1
             self.step_seconds += taken
             recent.add(loss, step, taken)
@@ -151,6 +162,8 @@ class _Run:
         test, right = self.stream.tasks[task].test, 0
         for batch in self._chunks(task, test):
             logits = network(batch.x)
+            if not logits.isfinite().all():
+                raise FloatingPointError("the network's answers are not finite")
             if batch.mask is not None:
                 logits = logits.masked_fill(~batch.mask, -torch.inf)
             right += int((logits.argmax(1) == batch.y).sum())
@@ -185,6 +198,12 @@ class _Run:
         self.learner.restore(state["learner"])
 
 
+@lru_cache(maxsize=8)
+def _shuffled(seed: int, task: int, number: int, images: int) -> NDArray[np.int64]:
+    """The order in which pass `number` of a task goes through its images."""
+    return rng(seed, "order", task, number).permutation(images)
+
+
 class _Recent:
     """Sums over the steps since the last Stepped event."""
 
@@ -212,7 +231,7 @@ class _Look:
     def events(self, task: int, step: int, taken: Step) -> Iterator[Probed | Snapped]:
         g, z, true = taken.g, taken.z, self.true
         if self.probe:
-            gs_z, norm_gs = (np.array([f(g_s) for g_s in true]) for f in (lambda g_s: inner(g_s, z), _norm))
+            gs_z, norm_gs = np.array([inner(g_s, z) for g_s in true]), np.array([_norm(g_s) for g_s in true])
             memory_z = np.full(len(true), np.nan) if taken.memory_z is None else taken.memory_z
             yield Probed(task, step, gs_z, memory_z, inner(g, z), _norm(z), norm_gs, _norm(g))
         if self.rows is not None and self.sizes is not None:

@@ -35,7 +35,7 @@ class Probed:
     task: int
     step: int
     gs_z: np.ndarray  # [S] ⟨g_s, z⟩, g_s on the full training set of past task s
-    memory_z: np.ndarray  # [S] ⟨ĝ_s, z⟩, ĝ_s on the memory of task s; NaN for methods that keep none
+    memory_z: np.ndarray  # [S] ⟨ĝ_s, z⟩, ĝ_s on the memory of task s; NaN for methods that restrict nothing by it
     gt_z: float  # ⟨g_t, z⟩, g_t on the current batch
     norm_z: float
     norm_gs: np.ndarray  # [S]

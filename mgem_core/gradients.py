@@ -32,9 +32,11 @@ def gradient(network: nn.Module, batch: Batch) -> tuple[Tensor, Gradient]:
 def kept_statistics(network: nn.Module) -> Iterator[None]:
     """Passes within leave the running statistics of batch norms as they were: looking must not change the run."""
     before = [buffer.clone() for buffer in network.buffers()]
-    yield
-    for buffer, value in zip(network.buffers(), before, strict=True):
-        buffer.copy_(value)
+    try:
+        yield
+    finally:
+        for buffer, value in zip(network.buffers(), before, strict=True):
+            buffer.copy_(value)
 
 
 def full_gradient(network: nn.Module, chunks: Iterable[Batch], samples: int) -> Gradient:

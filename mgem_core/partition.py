@@ -93,7 +93,7 @@ def _splits_by_class(labels: np.ndarray, wanted: int) -> list[np.ndarray]:
     """Whole classes, largest first, each to the split that is smallest so far."""
     classes, counts = np.unique(labels, return_counts=True)
     if wanted > len(classes):
-        raise ValueError(f"it must be at most {len(classes)}, the number of classes in the memory, for splits by class")
+        raise ValueError(f"splits by class must be at most the {len(classes)} classes in the memory")
     members: list[list[int]] = [[] for _ in range(wanted)]
     filled = [0] * wanted
     for i in np.argsort(-counts, kind="stable"):

@@ -24,8 +24,8 @@ BAD = [
     ("--splits", "0", "splits is '0'; it must be greater than or equal to 1"),
     ("--splits", "21", "splits is 21; memory holds 20 samples per task"),
     ("--split-by", "colour", "split_by is 'colour'; it must be one of random, class, order"),
-    ("--strength", "-1", "strength is '-1'; it must be a number of at least 0"),
-    ("--strength", "a", "strength is 'a'; it must be a number of at least 0"),
+    ("--strength", "-1", "strength is '-1'; it must be a number from 0 to a million"),
+    ("--strength", "a", "strength is 'a'; it must be a number from 0 to a million"),
     ("--strength", "0.1,0.2,0.3", "2 tasks have 1 past tasks"),
     ("--solver", "fast", "solver is 'fast'; it must be one of exact, approx"),
     ("--trigger", "never", "trigger is 'never'; it must be one of violation, always"),
@@ -40,7 +40,25 @@ BAD = [
     ("--device", "cuda:9", "device is 'cuda:9', but this machine has"),
     ("--device", "gpu", "device is 'gpu'; it must be auto, cpu, cuda, cuda:N or mps"),
     ("--output", "/no/such/folder/out.json", "output is '/no/such/folder/out.json', but it cannot be written"),
-    ("--checkpoint", "/no/such/folder/run.pt", "nothing can be written in '/no/such/folder'"),
+    ("--checkpoint", "/no/such/folder/run.pt", "checkpoint is '/no/such/folder/run.pt', but it cannot be written: No such"),
+    ("--checkpoint", "/dev/null", "checkpoint is '/dev/null', which is no regular file"),
+    ("--checkpoint", "x" * 300, "it cannot be written: File name too long"),
+    ("--output", "/tmp", "output is '/tmp', but it cannot be written: Is a directory"),
+    ("--resume", "/tmp", "resume is '/tmp', but there is no such file"),
+    ("--resume", __file__, "which is no checkpoint of a run, or a damaged one"),
+    ("--lr", "-1e3", "lr is '-1e3'; it must be greater than 0"),
+    ("--lr", "1e39", "lr is '1e39'; it must be less than or equal to 1000"),
+    ("--strength", "-1,0.5", "strength is '-1,0.5'; it must be"),
+    ("--strength", "0.5,", "strength is '0.5,'; it must be"),
+    ("--strength", "", "strength is ''; it must be"),
+    ("--threads", "100000", "threads is '100000'; it must be less than or equal to 256"),
+    ("--device", "cuda:99999999999", "device is 'cuda:99999999999'; it must be auto"),
+    ("--iterations", "²", "iterations is '²'; it must be a valid integer"),
+    ("--batch-size", "5000", "batch_size is 5000; a task has 4000 images"),
+    ("--modules", "fc1=0,fc1=1,fc2=0,fc3=0", "it names a layer or tensor twice"),
+    ("--modules", "fc1=-1,fc2=0,fc3=0", "it must map every layer or tensor to a module number"),
+    ("--seed", "4294967296", "seed is '4294967296'; it must be less than 4294967296"),
+    ("--colour", "a\nb", "unrecognized arguments: --colour a b"),
     ("--resume", "/no/such/run.pt", "resume is '/no/such/run.pt', but"),
     ("--colour", "red", "unrecognized arguments: --colour red"),
 ]
@@ -49,7 +67,7 @@ BAD = [
 @pytest.mark.parametrize(("flag", "value", "sentence"), BAD, ids=[f"{flag} {value}" for flag, value, _ in BAD])
 def test_bad_input_exits_2_with_one_sentence(flag, value, sentence, capsys):
     try:
-        code = main([*QUICK, f"{flag}={value}"] if value.startswith("-") else [*QUICK, flag, value])
+        code = main([*QUICK, flag, value])
     except SystemExit as stop:  # argparse's own way out
         code = stop.code
     out, err = capsys.readouterr()

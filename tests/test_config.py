@@ -18,6 +18,7 @@ from mgem_core.config import explain
         ({"modules": 4, "splits": 2, "solver": "approx"}, "approx-GEM(4,2)"),
         ({"solver": "approx"}, "approx-GEM(1,1)"),
         ({"modules": {"fc1": 0, "fc2": 0, "fc3": 1}}, "p-mGEM(2*)"),
+        ({"modules": {"fc1": 3, "fc2": 3, "fc3": 3}}, "GEM"),
         ({"method": "single"}, "Single"),
         ({"method": "independent"}, "Independent"),
         ({"method": "ewc"}, "EWC"),
@@ -30,7 +31,7 @@ def test_labels_are_the_papers(fields, label):
 
 def test_fields_left_out_are_the_benchmarks():
     config = RunConfig(benchmark="mnist5k-split")
-    assert (config.network, config.tasks, config.iterations, config.memory) == ("conv-small", 5, 100, 256)
+    assert (config.network, config.tasks, config.iterations, config.memory) == ("conv-small", 5, 100, 64)
     assert RunConfig(benchmark="mnist5k-split", lr=None, tasks=None) == config
 
 
@@ -50,7 +51,9 @@ def test_text_is_read_as_the_terminal_gives_it():
 def test_a_config_survives_json():
     for fields in ({}, {"strength": (0.1, 0.2, 0.3, 0.4)}, {"modules": {"fc1": 0, "fc2": 0, "fc3": 1}}):
         config = RunConfig(**fields)
-        assert RunConfig.model_validate_json(config.model_dump_json()) == config
+        again = RunConfig.model_validate_json(config.model_dump_json())
+        assert again == config
+        assert hash(again) == hash(config)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,7 @@ def test_a_config_survives_json():
         ({"splits": 300}, "splits is 300; memory holds 256 samples per task."),
         ({"splits": 11, "split_by": "class"}, "splits is 11; a task has 10 classes, and splits are by class."),
         ({"strength": (0.1, 0.2)}, "strength is (0.1, 0.2); 5 tasks have 4 past tasks, so it must be that many."),
-        ({"strength": float("inf")}, "strength is inf; it must be a number of at least 0"),
+        ({"strength": float("inf")}, "strength is inf; it must be a number from 0 to a million"),
         ({"memory": 2000}, "memory is 2000; a task of 100 iterations × 10 samples shows 1000 different ones"),
         ({"benchmark": "mnist5k-split", "tasks": 6}, "tasks is 6; mnist5k-split has at most 5."),
         ({"lr": float("nan")}, "lr is nan; it must be a finite number."),

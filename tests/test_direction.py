@@ -160,6 +160,15 @@ def test_one_parameter_and_one_row():
     assert d.v[0, 0] == pytest.approx(0.5)
 
 
+def test_whole_numbers_and_mixed_precisions_are_taken_as_they_are_meant():
+    exact = project(torch.tensor([-1.0, 1.0]), torch.tensor([[1.0, 0.0]]))
+    whole = project(torch.tensor([-1, 1]), torch.tensor([[1, 0]]))
+    mixed = project(torch.tensor([-1.0, 1.0], dtype=torch.float64), torch.tensor([[1.0, 0.0]], requires_grad=True))
+    torch.testing.assert_close(whole.z, exact.z)
+    torch.testing.assert_close(mixed.z.float(), exact.z)
+    assert not mixed.z.requires_grad
+
+
 def test_rows_of_zeros_restrict_nothing():
     g = torch.randn(P)
     assert torch.equal(project(g, torch.zeros(3, P), trigger="always").z, g)
@@ -180,6 +189,7 @@ def test_rows_that_are_not_finite_are_a_clear_error(bad):
         (torch.ones(4), [slice(None)], r"must be \[P\] and \[C, P\]"),
         (torch.ones(2, 4), [slice(0, 3)], "exactly once"),
         (torch.ones(2, 4), [slice(0, 3), slice(2, 4)], "exactly once"),
+        (torch.ones(2, 4), [slice(None), []], "a module is empty"),
     ],
 )
 def test_shapes_that_do_not_fit_are_a_clear_error(rows, modules, sentence):

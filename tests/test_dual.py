@@ -103,6 +103,29 @@ def test_at_strength_zero_the_length_of_a_row_does_not_matter(problem, exponent)
     np.testing.assert_allclose(z[0], z[1], atol=1e-5)
 
 
+def test_a_margin_not_met_is_a_violation():
+    knobs = Restriction(1.5, "margin", trigger="violation")
+    dual = solve(np.eye(1), np.array([1.0]), knobs)  # ⟨ĝ, g⟩ = 1 is positive, but less than the margin
+    assert dual.violated
+    assert dual.v[0] == pytest.approx(0.5)
+    assert not solve(np.eye(1), np.array([2.0]), knobs).v.any()
+
+
+@pytest.mark.parametrize(
+    ("knobs", "sentence"),
+    [
+        ({"strength_kind": "dual_floor"}, "strength_kind is 'dual_floor'; it must be one of dual-floor, margin"),
+        ({"solver": "magic"}, "solver is 'magic'; it must be one of exact, approx"),
+        ({"trigger": "never"}, "trigger is 'never'; it must be one of violation, always"),
+        ({"strength": -1}, "strength is -1; it must be a number of at least 0"),
+        ({"strength": [0.1, float("nan")]}, "strength is .*; it must be a number of at least 0"),
+    ],
+)
+def test_a_knob_that_is_none_is_an_error(knobs, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Restriction(**knobs)
+
+
 def test_strength_may_differ_per_row():
     A, b = np.eye(3), np.array([1.0, 1.0, 1.0])
     np.testing.assert_allclose(solve(A, b, always(strength=[0.0, 0.5, 2.0])).v, [0.0, 0.5, 2.0])

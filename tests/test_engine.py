@@ -9,6 +9,7 @@ import torch
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.direction import solve
 from mgem_core.dual import Restriction
+from mgem_core.engine import _Run
 from mgem_core.events import Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd
 
@@ -137,13 +138,88 @@ def test_finer_snapshots_average_to_coarser_ones():
 def test_a_run_that_explodes_ends_as_diverged_and_says_where():
     finished = events(method="single", lr=1e6)[-1]
     assert finished.status == "diverged"
-    assert "task 1 with learning rate 1e+06" in finished.message
+    assert "of task 1 with learning rate 1e+06; try a smaller" in finished.message
     assert math.isnan(finished.acc)
 
 
+@pytest.mark.parametrize("fields", [{"iterations": 1, "tasks": 1, "lr": 1e30}, {"iterations": 1, "lr": 1e25}])
+def test_a_last_step_that_explodes_is_no_finished_task(fields):
+    got = events(**{**SHORT, "method": "single", **fields})
+    assert got[-1].status == "diverged"
+    assert not of(TaskLearned, got)
+
+
+def engine_of(**fields):
+    return _Run(RunConfig(**{**SHORT, **fields}), torch.device("cpu"), None, 1e9)
+
+
 def test_more_steps_than_images_go_round_again_in_another_order():
-    finished = events(benchmark="mnist5k-split", method="single", network="mlp", tasks=1, iterations=100)[-1]
-    assert finished.status == "finished"
+    one = engine_of(benchmark="mnist5k-split", tasks=2, iterations=400, batch_size=6)
+    train = one.stream.tasks[1].train
+    order = np.concatenate([one._images(1, step) for step in range(400)])
+    passes = order.reshape(3, len(train))
+    for images in passes:
+        assert sorted(images) == sorted(train)
+    assert (passes[0] != passes[1]).any()
+    assert one._shown(1).tolist() == passes[0].tolist()
+
+
+def test_true_gradients_are_those_of_the_whole_training_set():
+    """⟨g_s, z⟩ of the first probe against a gradient taken here, at the parameters where the second task starts."""
+    fields = {"method": "single", "tasks": 2, "probe_every": 20}
+    probe = of(Probed, events(**fields))[0]
+    one = engine_of(**{**fields, "tasks": 2})
+    for step in range(20):
+        one.learner.observe(0, step, one._images(0, step))
+    everything = one.stream.batch(0, one.stream.tasks[0].train)
+    loss = torch.nn.functional.cross_entropy(one.learner.network(everything.x), everything.y)
+    g_s = torch.autograd.grad(loss, list(one.learner.network.parameters()))
+    z = one.learner.observe(1, 0, one._images(1, 0)).z
+    assert probe.gs_z[0] == pytest.approx(sum(float((a * b).sum()) for a, b in zip(g_s, z, strict=True)), rel=1e-3)
+    assert probe.norm_gs[0] == pytest.approx(sum(float(a.square().sum()) for a in g_s) ** 0.5, rel=1e-4)
+
+
+def test_scoring_uses_running_statistics_and_the_tasks_own_logits():
+    one = engine_of(benchmark="mnist5k-split")
+    network = one.learner.network
+    one.learner.observe(2, 0, one._images(2, 0))
+    batch = one.stream.batch(2, one.stream.tasks[2].test)
+    network.eval()
+    with torch.no_grad():
+        right = (network(batch.x)[:, 4:6].argmax(1) + 4 == batch.y).float().mean()
+    network.train()
+    assert one._accuracy(2) == pytest.approx(100 * float(right))
+    assert network.training
+
+
+def test_a_stepped_event_is_the_mean_of_its_steps():
+    fields = {"method": "single", "tasks": 1, "iterations": 40}
+    one = engine_of(**fields)
+    losses = [float(one.learner.observe(0, step, one._images(0, step)).loss) for step in range(40)]
+    for event in of(Stepped, events(**fields)):
+        assert event.loss == pytest.approx(np.mean(losses[event.step - 2 : event.step]), rel=1e-6)
+
+
+def test_the_share_of_violated_modules_is_told():
+    first, *rest = of(Stepped, events(modules=6))
+    assert first.violated == 0
+    assert any(0 < event.violated < 1 for event in rest)
+
+
+def test_a_task_row_is_told_again_rather_than_lost(tmp_path):
+    """The run dies after the row was told and before it was saved."""
+    config, path = RunConfig(**SHORT), tmp_path / "run.pt"
+    dying = run(config, checkpoint=path, checkpoint_seconds=0)
+    told = next(event for event in dying if isinstance(event, TaskLearned))
+    dying.close()
+    again = of(TaskLearned, list(run(config, resume=path)))
+    assert [event.task for event in again] == [0, 1, 2]
+    np.testing.assert_array_equal(again[0].row, told.row)
+
+
+def test_a_memory_that_lacks_a_class_is_refused_before_anything_runs():
+    with pytest.raises(UsageError, match=r"splits is 5; splits by class must be at most the \d classes in the memory"):
+        run(RunConfig(**{**SHORT, "memory": 5, "splits": 5, "split_by": "class"}))
 
 
 def test_seeds_differ():
@@ -189,6 +265,14 @@ def foreign(path):
     torch.save({"format": 99, "config": "{}"}, path)
 
 
+def no_checkpoint(path):
+    torch.save(torch.zeros(3), path)
+
+
+def of_another_version(path):
+    torch.save({"format": 1, "config": '{"colour": "red"}'}, path)
+
+
 def of_another_run(path):
     list(run(RunConfig(**SHORT, seed=5), checkpoint=path))
 
@@ -198,8 +282,10 @@ def of_another_run(path):
     [
         (damaged, "no checkpoint of a run, or a damaged one"),
         (foreign, "of checkpoint format 99"),
+        (no_checkpoint, "no checkpoint of a run, or a damaged one"),
+        (of_another_version, "a run that this version of mgem does not know"),
         (of_another_run, "a run with seed 5, not 0; give the same settings"),
-        (lambda path: path.unlink(), "there is no such checkpoint"),
+        (lambda path: path.unlink(), "there is no such file"),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused_before_anything_runs(harm, sentence, tmp_path):

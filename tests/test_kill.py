@@ -14,17 +14,18 @@ from mgem_core import RunConfig, run
 SCRIPT = Path(__file__).with_name("killable.py")
 
 
-def go(config: RunConfig, checkpoint: Path, events: int | None, delay: float) -> str | None:
-    """Run until its end, or kill it `delay` seconds after that many events; the last line if it ended."""
+def go(config: RunConfig, checkpoint: Path, events: int | None, delay: float) -> tuple[str, str | None]:
+    """Run until its end, or kill it `delay` seconds after that many events; its first line, and its last if it ended."""
     command = [sys.executable, str(SCRIPT), config.model_dump_json(), str(checkpoint)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for count, line in enumerate(process.stdout, 1):
+        first = process.stdout.readline()
+        for count, line in enumerate(process.stdout, 2):
             if line.startswith("finished"):
-                return line
+                return first, line
             if count == events:
                 time.sleep(delay)
                 process.kill()
-                return None
+                return first, None
     raise AssertionError("the run ended without a result")
 
 
@@ -34,9 +35,9 @@ def test_killed_and_resumed_is_undisturbed_to_the_last_bit(name, tmp_path):
     config = RunConfig(**{**SHORT, **METHODS[name]})
     whole = list(run(config))[-1]
     moment = random.Random(name)
-    kills = 0
-    for _ in range(3):
-        kills += go(config, tmp_path / "run.pt", moment.randint(1, 40), moment.uniform(0, 0.1)) is None
-    assert kills
-    end = go(config, tmp_path / "run.pt", None, 0)
-    assert end.split() == ["finished", whole.fingerprint, whole.R.tobytes().hex()]
+    lives = [go(config, tmp_path / "run.pt", moment.randint(5, 15), moment.uniform(0, 0.1)) for _ in range(3)]
+    lives.append(go(config, tmp_path / "run.pt", None, 0))
+    starts = [first.split()[1:] for first, _ in lives]
+    assert any(step != "0" for _, step in starts), starts  # some life began in the middle of a task
+    assert lives[0][1] is None
+    assert lives[-1][1].split() == ["finished", whole.fingerprint, whole.R.tobytes().hex()]

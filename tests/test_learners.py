@@ -44,12 +44,14 @@ def test_ewc_adds_the_gradient_of_its_penalty(fisher):
     one = learner(method="ewc", ewc_lambda=7.0, ewc_samples=20, ewc_fisher=fisher)
     terms = []
     for task in (0, 1):
-        shown = one.stream.tasks[task].train[:100]
+        shown = one.stream.tasks[task].train[::40]
         for step in range(5):
             one.observe(task, step, shown[10 * step : 10 * step + 10])
-        F_before = [F.clone() for F in one.F]
         one.learned(task, shown)
-        terms.append(([F - old for F, old in zip(one.F, F_before, strict=True)], theta(one)))
+        kept = one.chosen(task, shown, 20)
+        groups = [kept[i : i + 1] for i in range(20)] if fisher == "sample" else [kept]
+        gradients = [gradient(one.network, one.stream.batch(task, group))[1] for group in groups]
+        terms.append(([torch.stack(g).square().mean(0) for g in zip(*gradients, strict=True)], theta(one)))
     step = one.observe(2, 0, one.stream.tasks[2].train[:10])
     at = [p + one.config.lr * z for p, z in zip(theta(one), step.z, strict=True)]  # where the step started
     at = [p.requires_grad_() for p in at]
@@ -79,14 +81,31 @@ def test_mer_without_replay_and_with_full_reptile_rates_is_sgd_sample_by_sample(
 
 
 def test_mer_interpolates_within_and_across_batches():
-    """β and γ scale the same displacement when there is one batch: β = 0.3, γ = 0.5 moves 0.15 of the way."""
-    full, part = (learner(method="mer", mer_replays=0, mer_beta=b, mer_gamma=c) for b, c in ((1.0, 1.0), (0.3, 0.5)))
-    start = theta(full)
-    image = full.stream.tasks[0].train[:1]
-    full.observe(0, 0, image)
-    part.observe(0, 0, image)
-    for old, far, near in zip(start, theta(full), theta(part), strict=True):
-        torch.testing.assert_close(near - old, 0.15 * (far - old), rtol=1e-3, atol=1e-6)
+    """Two batches of the new sample alone: two SGD steps, each taken to β, and the way of both to γ."""
+    beta, gamma, lr = 0.3, 0.5, 0.1
+    one = learner(method="mer", mer_replays=0, mer_batches=2, mer_beta=beta, mer_gamma=gamma, lr=lr)
+    twin = learner(method="single", lr=beta * lr)
+    start, image = theta(one), one.stream.tasks[0].train[:1]
+    one.observe(0, 0, image)
+    twin.observe(0, 0, image)
+    twin.observe(0, 1, image)
+    for old, far, near in zip(start, theta(twin), theta(one), strict=True):
+        torch.testing.assert_close(near - old, gamma * (far - old), rtol=1e-3, atol=1e-6)
+
+
+def test_mer_replays_what_it_kept():
+    one = learner(method="mer", mer_replays=3)
+    draw = np.random.default_rng(0)
+    for image in one.stream.tasks[1].train[:50]:
+        one._keep((1, int(image)), draw)
+    new = int(one.stream.tasks[0].train[7])
+    batches = [one._replays((0, new), draw) for _ in range(20)]
+    assert {len(batch) for batch in batches} == {4}
+    places = set()
+    for batch in batches:
+        [place] = [i for i, sample in enumerate(batch) if torch.equal(sample.x, one.stream.batch(0, np.array([new])).x)]
+        places.add(place)
+    assert places == {0, 1, 2, 3}
 
 
 def test_mers_direction_is_the_way_it_went():
@@ -114,6 +133,7 @@ def test_memory_is_a_sample_of_what_the_task_showed(split_by):
     one.learned(0, shown)
     kept = one.remembered[0]
     assert len(set(kept)) == 50
+    assert 60 < np.mean([shown.tolist().index(image) for image in kept]) < 140  # from all of the task, not its start
     assert set(kept) <= set(shown)
     assert sum(one.rows.sizes) == 50
     assert len(one.rows.sizes) == 3

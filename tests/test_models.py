@@ -21,6 +21,16 @@ def test_the_mlp_is_the_papers():
     assert [layer.size for layer in models.layers("mlp", 10)] == [784 * 100 + 100, 100 * 100 + 100, 100 * 10 + 10]
 
 
+def test_weights_start_as_in_gems_code():
+    """Xavier-uniform: within ±√(6 / (in + out)), and as spread as that; biases at zero."""
+    network = models.build("mlp", 10, seed=0)
+    for layer in (network.fc1, network.fc2, network.fc3):
+        edge = (6 / sum(layer.weight.shape)) ** 0.5
+        assert 0.95 * edge < layer.weight.abs().max() <= edge
+        assert float(layer.weight.detach().std()) == pytest.approx(edge / 3**0.5, rel=0.06)
+        assert not layer.bias.any()
+
+
 def test_weights_follow_the_seed_and_leave_torchs_own_randomness_alone():
     torch.manual_seed(7)
     expected = torch.rand(3)

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from mgem_core import streams
+from mgem_core import RunConfig, run, streams
 from mgem_core.streams import BENCHMARKS
 from mgem_core.streams._stream import rotated
 from mgem_core.streams.mnist5k import digits, halves
@@ -68,7 +70,11 @@ def test_every_rotation_lies_in_its_own_share_of_the_half_turn():
     assert all(30 * t - 0.5 <= angle <= 30 * (t + 1) + 0.5 for t, angle in enumerate(angles))
 
 
-def test_a_new_benchmark_is_one_registration(monkeypatch):
-    monkeypatch.setattr(streams, "BENCHMARKS", dict(BENCHMARKS))
-    streams.register(streams.Benchmark("mine", "Mine", 10, 800, 2, 5, {}, BENCHMARKS["mnist5k-split"].open))
-    assert "mine" in streams.BENCHMARKS
+def test_a_new_benchmark_is_one_registration():
+    known = BENCHMARKS["mnist5k-split"]
+    streams.register(replace(known, name="mine", defaults={**known.defaults, "tasks": 2, "iterations": 5}))
+    try:
+        *_, finished = run(RunConfig(benchmark="mine", method="single"))
+        assert finished.R.shape == (2, 2)
+    finally:
+        del BENCHMARKS["mine"]

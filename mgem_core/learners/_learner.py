@@ -58,6 +58,9 @@ class Learner:
             torch._foreach_add_(list(self.network_of(task).parameters()), step.z, alpha=-self.config.lr)
         return step
 
+    def check(self, task: int, shown: np.ndarray) -> None:
+        """Raise UsageError where what a task will show cannot be remembered as asked."""
+
     def learned(self, task: int, shown: np.ndarray) -> None:
         """The task has ended; `shown` are the different images it showed, in their order."""
 

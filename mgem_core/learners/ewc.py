@@ -42,4 +42,5 @@ class Method(Learner):
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
-        self.F, self.B = state["F"], state["B"]
+        device = self.F[0].device
+        self.F, self.B = ([t.to(device) for t in state[name]] for name in ("F", "B"))

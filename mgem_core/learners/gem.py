@@ -39,14 +39,22 @@ class Method(Learner):
     def memory(self, splits: int) -> Memory | None:
         rows = []
         for task, kept in enumerate(self.remembered):
-            labels = self.stream.labels.cpu().numpy()[kept]
-            draw = rng(self.config.seed, "splits", task)
-            try:
-                parts = partition.splits(labels, splits, self.config.split_by, draw)
-            except ValueError as error:  # a small memory may lack a class
-                raise UsageError(f"splits is {splits}; {error}.") from None
-            rows += [self.stream.batch(task, kept[part]) for part in parts]
+            rows += [self.stream.batch(task, part) for part in self._parts(task, kept, splits)]
         return pack(rows) if rows else None
+
+    def _parts(self, task: int, kept: np.ndarray, splits: int) -> list[np.ndarray]:
+        """The images kept of a task, cut into splits."""
+        labels = self.stream.labels.cpu().numpy()[kept]
+        draw = rng(self.config.seed, "splits", task)
+        return [kept[part] for part in partition.splits(labels, splits, self.config.split_by, draw)]
+
+    def check(self, task: int, shown: np.ndarray) -> None:
+        kept = self.chosen(task, shown, self.config.memory)
+        for splits in (self.config.splits, self.config.snap_splits or 1):
+            try:
+                self._parts(task, kept, splits)
+            except ValueError as error:  # a small memory may lack a class
+                raise UsageError(f"splits is {splits}; {error} (here: of task {task + 1}).") from None
 
     def _recall(self) -> None:
         """Make the memory's rows, and a strength for each, from the images remembered."""

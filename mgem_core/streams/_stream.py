@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 View = Callable[[Tensor], Tensor]  # pixels [N, P] as float in 0…1 → what this task shows of them [N, P]
@@ -15,8 +16,8 @@ View = Callable[[Tensor], Tensor]  # pixels [N, P] as float in 0…1 → what th
 @dataclass(frozen=True)
 class Task:
     name: str
-    train: np.ndarray  # indices into the stream's images
-    test: np.ndarray
+    train: NDArray[np.int64]  # indices into the stream's images
+    test: NDArray[np.int64]
     view: View | None = None
     classes: tuple[int, ...] | None = None  # the logits that count, where the task descriptor selects them
 
