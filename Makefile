@@ -21,6 +21,7 @@ lint: .venv/installed
 perf: .venv/installed
 	$(BIN)/python -m perf.rows
 	$(BIN)/python -m perf.step
+	$(BIN)/python -m perf.sweeps
 	$(BIN)/python -m perf.degenerate --cases 2000
 
 .venv/installed: pyproject.toml

@@ -1,5 +1,6 @@
 """A run's state in a file that is either the whole old one or the whole new one, whatever happens while it is written."""
 
+import io
 import os
 import pickle
 from pathlib import Path
@@ -31,13 +32,17 @@ def _partial(path: Path) -> Path:
 
 def save(path: Path, config: RunConfig, state: dict[str, Any]) -> None:
     """Write beside the target, flush to the disk, then rename over it."""
+    packed = io.BytesIO()  # torch.save to a full disk would not say that it is full
+    torch.save({"format": FORMAT, "config": config.model_dump_json(), **state}, packed)
     partial = _partial(path)
     try:
         with partial.open("wb") as file:
-            torch.save({"format": FORMAT, "config": config.model_dump_json(), **state}, file)
+            file.write(packed.getbuffer())
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
 

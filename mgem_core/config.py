@@ -10,6 +10,10 @@ from mgem_core.dual import RIDGE, RidgeKind, Solver, StrengthKind, Trigger
 from mgem_core.streams import BENCHMARKS, Benchmark
 
 DEFAULT_LR = 0.1
+GEM_FIELDS = (
+    *("modules", "splits", "split_by", "strength", "strength_kind", "solver", "trigger", "ridge", "ridge_kind"),
+    *("snap_every", "snap_splits"),
+)
 
 
 class UsageError(ValueError):
@@ -149,6 +153,26 @@ class RunConfig(BaseModel):
         except ValueError as error:
             raise ValueError(f"modules is {self.modules!r}; {error}") from None
         return self
+
+    def canonical(self) -> "RunConfig":
+        """The same run with every field that means nothing to it at its default: equal runs have equal canonical forms."""
+        idle = {name for name in type(self).model_fields if not self._matters(name)}
+        defaults = dict(RunConfig.model_validate({"benchmark": self.benchmark, "method": self.method}))
+        plain = {name: defaults[name] for name in idle}
+        if isinstance(self.strength, tuple) and len(set(self.strength)) == 1:
+            plain["strength"] = self.strength[0]
+        return self.model_copy(update=plain)
+
+    def _matters(self, field: str) -> bool:
+        if field in GEM_FIELDS:
+            splits = max(self.splits, self.snap_splits)
+            idle = {"ridge", "ridge_kind"} if self.solver == "approx" else {"split_by"} if splits == 1 else set()
+            return self.method == "gem" and field not in idle
+        if field == "memory":
+            return self.method in ("gem", "mer")
+        if field.startswith(("ewc_", "mer_")):
+            return field.startswith(f"{self.method}_")
+        return True
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())

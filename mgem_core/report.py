@@ -9,8 +9,7 @@ import numpy as np
 
 from mgem_core.config import RunConfig
 from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned
-
-STEP_COST = 80  # what a step costs besides its samples, in samples of the MLP
+from mgem_core.sweeps import step_work
 
 
 def result(config: RunConfig, finished: Finished) -> dict[str, Any]:
@@ -91,10 +90,10 @@ class Progress:
         return rate * (self._work(self.config.tasks, 0) - done)
 
     def _work(self, task: int, step: int) -> float:
-        """Cost of all steps until `step` of `task`, in samples: GEM's steps grow with the past."""
+        """Cost of all steps until `step` of `task`."""
         config = self.config
-        fixed, memory = config.batch_size + STEP_COST, config.memory if config.method == "gem" else 0
-        return config.iterations * sum(fixed + s * memory for s in range(task)) + step * (fixed + task * memory)
+        before = config.iterations * sum(step_work(config, past) for past in range(task))
+        return before + step * step_work(config, task)
 
     def _clear(self) -> None:
         if self.live:

@@ -89,7 +89,7 @@ def test_every_bad_value_gets_one_sentence(fields, sentence):
 
 
 @pytest.mark.parametrize(
-    "module", ["mgem_core", "mgem_core.cli", "mgem_core.config", "mgem_core.dual", "mgem_core.metrics"]
+    "module", ["mgem_core", "mgem_core.cli", "mgem_core.frames", "mgem_core.store", "mgem_core.dual", "mgem_core.metrics"]
 )
 def test_what_the_app_needs_does_not_import_torch(module):
     code = f"import sys, {module}; sys.exit('torch' in sys.modules)"

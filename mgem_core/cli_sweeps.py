@@ -1,0 +1,232 @@
+"""The commands about many runs: sweep, runs, resume, cancel, work, presets, data."""
+
+import argparse
+import importlib.util
+import json
+import sys
+import time
+from typing import Any
+
+from mgem_core import RunConfig, UsageError, frames
+from mgem_core.presets import PRESETS
+from mgem_core.runner.work import default_workers, ensure_runner, store_path, work
+from mgem_core.store import STATUSES, Store
+from mgem_core.streams import BENCHMARKS
+from mgem_core.sweeps import SweepSpec, estimate_seconds
+
+PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
+
+
+def add_commands(commands: Any) -> None:
+    sweep = commands.add_parser("sweep", help="train a grid of configurations", allow_abbrev=False)
+    sweep.set_defaults(command=_sweep)
+    sweep.add_argument("--preset", metavar="NAME", help=f"start from one of {', '.join(PRESETS)}")
+    sweep.add_argument("--name", default="", help="what to call it")
+    for name, field in RunConfig.model_fields.items():
+        plural = [f"--{many}" for many, one in PLURALS.items() if one == name]
+        text = f"{field.description}: one or several, separated by commas (by ; where a value has commas)"
+        sweep.add_argument(f"--{name.replace('_', '-')}", *plural, dest=name, metavar="X,Y", help=text.replace("%", "%%"))
+    sweep.add_argument("--again", action="store_true", help="train anew what is known already")
+    sweep.add_argument("--detach", action="store_true", help="launch, and do not wait")
+    sweep.add_argument("--json", action="store_true", help="print one JSON document when all runs have ended")
+    _runner_options(sweep)
+
+    listing = commands.add_parser("runs", help="all sweeps and runs", allow_abbrev=False)
+    listing.set_defaults(command=_runs)
+    listing.add_argument("--json", action="store_true")
+    for name, command in (("resume", _resume), ("cancel", _cancel)):
+        one = commands.add_parser(name, help=f"{name} runs or sweeps", allow_abbrev=False)
+        one.set_defaults(command=command)
+        one.add_argument("ids", nargs="+", metavar="RUN|SWEEP", help="r12, s3")
+        if name == "resume":
+            _runner_options(one)
+
+    runner = commands.add_parser("work", help="be the runner of the store until it is idle", allow_abbrev=False)
+    runner.set_defaults(command=_work)
+    _runner_options(runner)
+
+    presets = commands.add_parser("presets", help="list the presets", allow_abbrev=False)
+    presets.set_defaults(command=_presets)
+    data = commands.add_parser("data", help="list the benchmarks and their data", allow_abbrev=False)
+    data.set_defaults(command=_data)
+    data.add_argument("what", choices=["list"])
+
+
+def _runner_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workers", type=int, metavar="N", help=f"worker processes [{default_workers()}]")
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="run on the Ray cluster there instead (auto: the one of this machine)"
+    )
+    parser.add_argument("--gpus", type=float, default=0.0, metavar="X", help="with --ray: GPUs per run, fractions too [0]")
+    parser.add_argument(
+        "--idle", type=float, default=60.0, metavar="S", help="seconds without work after which it ends [60]"
+    )
+
+
+def _checked(options: argparse.Namespace) -> list[str]:
+    """The options of the runner as its own command line."""
+    if options.workers is not None and not 1 <= options.workers <= 256:
+        raise UsageError(f"workers is {options.workers}; it must be from 1 to 256.")
+    if options.idle < 0 or options.gpus < 0:
+        raise UsageError("idle and gpus must be numbers of at least 0.")
+    if options.ray and importlib.util.find_spec("ray") is None:
+        raise UsageError("ray is not installed; install it with: pip install 'mgem-explorer[ray]'.")
+    line = ["--idle", str(options.idle), "--gpus", str(options.gpus)]
+    line += ["--workers", str(options.workers)] if options.workers else []
+    return line + (["--ray", options.ray] if options.ray else [])
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    runner = _checked(options)
+    spec = _spec(options)
+    configs = spec.runs()
+    store = Store(store_path())
+    seconds = estimate_seconds(configs, frames.speeds(store), options.workers or default_workers())
+    about = f", about {seconds:.0f} s if none is known yet" if seconds else ""
+    sweep = store.submit(spec, options.name or options.preset or "", options.again)
+    print(f"sweep s{sweep}: {len(configs)} runs{about}", file=sys.stderr)
+    ensure_runner(*runner)
+    if not options.detach:
+        _watch(store, sweep, runner)
+    counts = store.counts(sweep)
+    if options.json:
+        rows = frames.runs(store, sweep)
+        told = json.loads(rows.to_json(orient="records"))
+        print(json.dumps({"sweep": f"s{sweep}", "counts": counts, "runs": told}, indent=2))
+    elif not options.detach:
+        print(_table(store, sweep))
+    return 0 if options.detach or counts["finished"] == len(configs) else 1
+
+
+def _spec(options: argparse.Namespace) -> SweepSpec:
+    if options.preset and options.preset not in PRESETS:
+        raise UsageError(f"preset is {options.preset!r}; it must be one of {', '.join(PRESETS)}.")
+    start = PRESETS[options.preset][1] if options.preset else SweepSpec()
+    given = {name: _values(text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
+    base = {name: value for name, value in start.base.items() if name not in given}
+    return SweepSpec(base=base, grid={**start.grid, **given})
+
+
+def _values(text: str) -> list[str]:
+    separator = ";" if ";" in text else "," if "=" not in text else ";"
+    return text.split(separator)
+
+
+def _watch(store: Store, sweep: int, runner: list[str]) -> None:
+    """Progress of the whole sweep until every run has ended; the runs go on if the watcher is stopped."""
+    start, live, said = time.monotonic(), sys.stderr.isatty(), ""
+    before = _ended(store.counts(sweep))
+    while True:
+        counts = store.counts(sweep)
+        total, ended = sum(counts.values()), _ended(counts)
+        rate = (ended - before) / (time.monotonic() - start + 1e-9)
+        left = f" · {(total - ended) / rate:.0f} s left" if rate > 0 and ended < total else ""
+        failed = counts["failed"] + counts["diverged"]
+        line = f"{ended} of {total} runs · {counts['running']} running · {failed} failed{left}"
+        if live:
+            sys.stderr.write(f"\r\033[K{line}")
+            sys.stderr.flush()
+        elif line.split(" · ")[0] != said:
+            said = line.split(" · ")[0]
+            print(line, file=sys.stderr, flush=True)
+        if ended == total:
+            break
+        time.sleep(0.2)
+        ensure_runner(*runner)  # should it have died, another one goes on
+    if live:
+        sys.stderr.write("\r\033[K")
+
+
+def _ended(counts: dict[str, int]) -> int:
+    return sum(counts[status] for status in STATUSES if status not in ("queued", "running"))
+
+
+def _table(store: Store, sweep: int) -> str:
+    lines = [f"{'method':<18} {'q':>6} {'runs':>6} {'ACC':>14} {'FWD':>14} {'BWD':>14}"]
+    for row in frames.configurations(store, sweep).to_dict("records"):
+        cells = [_mean_std(row[name], row[f"{name}_std"]) for name in ("acc", "fwd", "bwd")]
+        q = str(row["strength"]) if row["method"] == "gem" else "—"
+        lines.append(
+            f"{row['label']:<18} {q:>6} {row['finished']:>3}/{row['runs']:<2} " + " ".join(f"{c:>14}" for c in cells)
+        )
+    return "\n".join(lines)
+
+
+def _mean_std(mean: float | None, std: float | None) -> str:
+    if mean is None or mean != mean:
+        return "—"
+    return f"{mean:.2f}" if std is None or std != std else f"{mean:.2f} ± {std:.2f}"
+
+
+def _runs(options: argparse.Namespace) -> int:
+    store = Store(store_path())
+    every = frames.runs(store)
+    sweeps = store.rows("SELECT id, name, created FROM sweeps ORDER BY id")
+    if options.json:
+        listed = [{"sweep": f"s{row['id']}", "name": row["name"], "counts": store.counts(row["id"])} for row in sweeps]
+        print(json.dumps({"sweeps": listed, "runs": json.loads(every.to_json(orient="records"))}, indent=2))
+        return 0
+    for row in sweeps:
+        counts = ", ".join(f"{count} {status}" for status, count in store.counts(row["id"]).items() if count)
+        print(f"s{row['id']:<5} {row['name']:<24} {counts}")
+    for run in every.to_dict("records"):
+        acc, seed = _mean_std(run["acc"], None), f"seed {run['seed']}"
+        print(f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {run['error'] or ''}")
+    return 0
+
+
+def _chosen(store: Store, ids: list[str]) -> list[int]:
+    """r12 is a run, s3 all runs of a sweep."""
+    chosen: list[int] = []
+    for text in ids:
+        if text[:1] not in ("r", "s") or not text[1:].isdecimal():
+            raise UsageError(f"{text!r} is neither a run like r12 nor a sweep like s3; mgem runs lists them.")
+        number = int(text[1:])
+        found = (
+            store.runs_of(number)
+            if text[0] == "s"
+            else [row[0] for row in store.rows("SELECT id FROM runs WHERE id = ?", number)]
+        )
+        if not found:
+            raise UsageError(f"there is no {text!r}; mgem runs lists what there is.")
+        chosen += found
+    return list(dict.fromkeys(chosen))
+
+
+def _resume(options: argparse.Namespace) -> int:
+    runner = _checked(options)
+    store = Store(store_path())
+    print(f"{store.resume(_chosen(store, options.ids))} runs queued again")
+    ensure_runner(*runner)
+    return 0
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    store = Store(store_path())
+    store.cancel(_chosen(store, options.ids))
+    return 0
+
+
+def _work(options: argparse.Namespace) -> int:
+    _checked(options)
+    if options.ray:
+        from mgem_core.runner.ray import RayPool
+
+        work(lambda: RayPool(options.ray, options.gpus), options.idle)
+    else:
+        from mgem_core.runner.local import LocalPool
+
+        work(lambda: LocalPool(options.workers or default_workers()), options.idle)
+    return 0
+
+
+def _presets(options: argparse.Namespace) -> int:
+    for name, (text, spec) in PRESETS.items():
+        print(f"{name:<26} {len(spec.runs()):>4} runs  {text}")
+    return 0
+
+
+def _data(options: argparse.Namespace) -> int:
+    for name, benchmark in BENCHMARKS.items():
+        print(f"{name:<24} {benchmark.title:<36} built in")
+    return 0

@@ -1,0 +1,68 @@
+"""The store as tidy pandas frames: one row per run, per configuration, per event."""
+
+import json
+
+import pandas as pd
+
+from mgem_core.config import RunConfig
+from mgem_core.store import Store
+from mgem_core.sweeps import relative_work
+
+JUDGED = ("acc", "fwd", "bwd", "seconds")
+COLUMNS = (
+    *("id", "label", "status", "attempts", "task", "step", "acc", "fwd", "bwd", "seconds", "seconds_per_step"),
+    *("error", "created", "ended"),
+)
+
+
+def runs(store: Store, sweep: int | None = None) -> pd.DataFrame:
+    """One row per run: its status and metrics, and every field of its config as a column.
+
+    Runs that differ in their seed alone have the same text in `configuration`.
+    """
+    where, values = ("", []) if sweep is None else ("WHERE id IN (SELECT run FROM members WHERE sweep = ?)", [sweep])
+    rows = store.rows(f"SELECT {', '.join(COLUMNS)}, config FROM runs {where} ORDER BY id", *values)
+    frame = pd.DataFrame([tuple(row) for row in rows], columns=[*COLUMNS, "configuration"])
+    configs = pd.DataFrame([json.loads(text) for text in frame["configuration"]], index=frame.index)
+    frame["configuration"] = frame["configuration"].str.replace(r'"seed":[0-9]+,', "", regex=True)
+    return pd.concat([frame, configs], axis=1)
+
+
+def configurations(store: Store, sweep: int | None = None) -> pd.DataFrame:
+    """One row per configuration: mean, std and standard error of its finished runs over seeds, and how many there are."""
+    every = runs(store, sweep)
+    if every.empty:
+        return every
+    groups = every.groupby("configuration", sort=False)
+    fields = [name for name in every.columns if name not in (*COLUMNS, "configuration", "seed")]
+    frame = every.drop_duplicates("configuration").set_index("configuration")[["label", *fields]]
+    frame["runs"] = groups.size()
+    frame["finished"] = (every["status"] == "finished").groupby(every["configuration"], sort=False).sum()
+    for name in JUDGED:
+        values = groups[name]
+        frame[name], frame[f"{name}_std"], frame[f"{name}_sem"] = values.mean(), values.std(ddof=1), values.sem(ddof=1)
+    return frame.reset_index(drop=True)
+
+
+def series(store: Store, run: int, kind: str) -> pd.DataFrame:
+    """What a run told, one row per event of that kind ("Stepped", "Probed", "TaskLearned")."""
+    rows = store.rows("SELECT data FROM events WHERE run = ? AND kind = ? ORDER BY task, step", run, kind)
+    return pd.DataFrame([json.loads(row["data"]) for row in rows])
+
+
+def matrix(store: Store, run: int) -> pd.DataFrame:
+    """R as far as it is known: row i, column j is the accuracy on task j after task i."""
+    rows = series(store, run, "TaskLearned")
+    if rows.empty:
+        return pd.DataFrame()
+    return pd.DataFrame(rows["row"].tolist(), index=rows["task"])
+
+
+def speeds(store: Store) -> dict[str, float]:
+    """Seconds per sample measured on this machine with each network: the median over its finished runs."""
+    query = "SELECT config, seconds FROM runs WHERE status = 'finished' AND seconds > 0 ORDER BY id DESC LIMIT 200"
+    measured: dict[str, list[float]] = {}
+    for row in store.rows(query):
+        config = RunConfig.model_validate_json(row["config"])
+        measured.setdefault(config.network, []).append(row["seconds"] / relative_work(config))
+    return {network: float(pd.Series(values).median()) for network, values in measured.items()}

@@ -1,0 +1,37 @@
+"""Who does the work: one runner per store hands queued runs to a pool of workers, here or on a Ray cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from mgem_core.config import RunConfig
+from mgem_core.events import Event
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run left its worker. done: it told its Finished. lost: the worker is gone, the run may go on elsewhere."""
+
+    how: Literal["done", "failed", "cancelled", "lost"]
+    reason: str = ""
+
+
+class Pool(Protocol):
+    """Workers that each train one run at a time."""
+
+    def free(self) -> int:
+        """How many more runs could start now."""
+
+    def start(self, run: int, config: RunConfig, checkpoint: Path) -> None:
+        """Train a run, from the checkpoint if there is one; it is renewed there as the run goes on."""
+
+    def cancel(self, run: int) -> None:
+        """Have a run end soon, as cancelled."""
+
+    def poll(self, seconds: float) -> list[tuple[int, Event | Ended]]:
+        """What the runs told since the last call, in order; waits up to `seconds` for the first."""
+
+    def close(self) -> None:
+        """End all workers."""

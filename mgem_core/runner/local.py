@@ -1,0 +1,106 @@
+"""Workers on this machine: warm processes, one torch thread each."""
+
+import multiprocessing
+import time
+from contextlib import suppress
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import cast
+
+from mgem_core.config import RunConfig
+from mgem_core.events import Event
+from mgem_core.runner import Ended, worker
+
+SILENT = 60.0  # seconds without a heartbeat after which a worker is given up
+STUBBORN = 1.2  # seconds after which a worker that does not cancel is ended
+
+
+class LocalPool:
+    def __init__(self, workers: int):
+        self.workers = [_Worker() for _ in range(workers)]
+
+    def free(self) -> int:
+        return sum(one.idle() for one in self.workers)
+
+    def start(self, run: int, config: RunConfig, checkpoint: Path) -> None:
+        free = next(one for one in self.workers if one.idle())
+        free.run, free.unwanted = run, None
+        free.tell(("run", run, config.model_dump_json(), str(checkpoint)))
+
+    def cancel(self, run: int) -> None:
+        for one in self.workers:
+            if one.run == run and one.unwanted is None:
+                one.unwanted = time.monotonic()
+                one.tell(("cancel", run))
+
+    def poll(self, seconds: float) -> list[tuple[int, Event | Ended]]:
+        wait([end for one in self.workers for end in (one.pipe, one.process.sentinel)], seconds)
+        told = []
+        for place, one in enumerate(self.workers):
+            told += one.told()
+            if reason := one.gone():
+                if one.run is not None:
+                    told.append((one.run, Ended("cancelled") if one.unwanted else Ended("lost", reason)))
+                one.end()
+                self.workers[place] = _Worker()
+        return told
+
+    def close(self) -> None:
+        for one in self.workers:
+            one.end()
+
+
+class _Worker:
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = cast(BaseProcess, context.Process(target=worker.main, args=(theirs,), daemon=True))
+        self.process.start()
+        theirs.close()
+        self.ready = False
+        self.run: int | None = None
+        self.unwanted: float | None = None
+        self.heard = time.monotonic()
+
+    def idle(self) -> bool:
+        return self.ready and self.run is None
+
+    def tell(self, message: object) -> None:
+        with suppress(OSError):  # it is gone; the next poll says so
+            self.pipe.send(message)
+
+    def told(self) -> list[tuple[int, Event | Ended]]:
+        """Everything in the pipe."""
+        messages = []
+        try:
+            while self.pipe.poll():
+                message = self.pipe.recv()
+                self.heard = time.monotonic()
+                if message == "ready":
+                    self.ready = True
+                elif message is not None:
+                    messages.append(message)
+                    if isinstance(message[1], Ended):
+                        self.run = None
+        except (EOFError, OSError):
+            pass
+        return messages
+
+    def gone(self) -> str:
+        """Why this worker is of no more use, if so."""
+        if (code := self.process.exitcode) is not None:
+            return (
+                f"its worker process was ended by signal {-code}"
+                if code < 0
+                else f"its worker process ended with code {code}"
+            )
+        now = time.monotonic()
+        if self.run is not None and self.unwanted and now - self.unwanted > STUBBORN:
+            return "it did not stop when asked"
+        return f"its worker was silent for {SILENT:.0f} s" if now - self.heard > SILENT else ""
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()

@@ -1,0 +1,107 @@
+"""Workers on a Ray cluster: one Ray task per run. Events stream back, and checkpoints with them, so that a run whose node
+died goes on elsewhere."""
+
+import logging
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mgem_core.config import RunConfig, UsageError
+from mgem_core.events import Event
+from mgem_core.runner import Ended
+from mgem_core.runner.worker import explained, from_checkpoint
+
+
+def train(config: str, checkpoint: bytes | None) -> Iterator[Event | Ended | bytes]:
+    """What runs on a node: events, a new checkpoint's bytes whenever there is one, and how it ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.pt"
+        if checkpoint:
+            path.write_bytes(checkpoint)
+        sent = path.stat().st_mtime_ns if checkpoint else 0
+        try:
+            for event in from_checkpoint(RunConfig.model_validate_json(config), path):
+                if path.exists() and (now := path.stat().st_mtime_ns) != sent:
+                    sent = now
+                    yield path.read_bytes()
+                yield event
+            yield Ended("done")
+        except Exception as error:
+            yield Ended("failed", explained(error))
+
+
+class RayPool:
+    def __init__(self, address: str, gpus: float = 0.0):
+        try:
+            import ray
+        except ImportError:
+            raise UsageError("ray is not installed; install it with: pip install 'mgem-explorer[ray]'.") from None
+        self.ray = ray
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, ValueError) as error:
+            raise UsageError(f"ray is {address!r}, but no Ray cluster answers there ({error}).") from None
+        self.task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(train)
+        self.gpus = gpus
+        self.streams: dict[Any, tuple[int, Path]] = {}
+        self.unwanted: set[int] = set()
+
+    def free(self) -> int:
+        total = self.ray.cluster_resources()
+        room = total.get("CPU", 0) if not self.gpus else min(total.get("CPU", 0), total.get("GPU", 0) / self.gpus)
+        return int(room) - len(self.streams)
+
+    def start(self, run: int, config: RunConfig, checkpoint: Path) -> None:
+        state = checkpoint.read_bytes() if checkpoint.exists() else None
+        self.streams[self.task.remote(config.model_dump_json(), state)] = (run, checkpoint)
+
+    def cancel(self, run: int) -> None:
+        for stream, (number, _) in self.streams.items():
+            if number == run and run not in self.unwanted:
+                self.unwanted.add(run)
+                self.ray.cancel(stream, force=True)
+
+    def poll(self, seconds: float) -> list[tuple[int, Event | Ended]]:
+        if not self.streams:
+            time.sleep(seconds)
+            return []
+        told: list[tuple[int, Event | Ended]] = []
+        ready, _ = self.ray.wait(list(self.streams), timeout=seconds, fetch_local=False)
+        while ready and len(told) < 1000:
+            for stream in ready:
+                told += self._take(stream)
+            if not self.streams:
+                break
+            ready, _ = self.ray.wait(list(self.streams), num_returns=len(self.streams), timeout=0, fetch_local=False)
+        return told
+
+    def _take(self, stream: Any) -> list[tuple[int, Event | Ended]]:
+        """The next thing a run told; its checkpoints are put where a local run would write them."""
+        run, checkpoint = self.streams[stream]
+        what = self._next(stream)
+        if isinstance(what, bytes):
+            partial = checkpoint.with_name(f"{checkpoint.name}.partial")
+            partial.write_bytes(what)
+            partial.replace(checkpoint)
+            return []
+        if isinstance(what, Ended):
+            del self.streams[stream]
+            what = Ended("cancelled") if run in self.unwanted and what.how == "lost" else what
+            self.unwanted.discard(run)
+        return [(run, what)]
+
+    def _next(self, stream: Any) -> Event | Ended | bytes:
+        """The next thing a task yielded; a task that is gone is lost."""
+        try:
+            return self.ray.get(next(stream))  # type: ignore[no-any-return]
+        except StopIteration:
+            return Ended("lost", "its Ray task ended without a result")
+        except self.ray.exceptions.RayError as error:
+            return Ended("lost", f"its Ray task was lost ({type(error).__name__})")
+
+    def close(self) -> None:
+        for stream in self.streams:
+            self.ray.cancel(stream, force=True)
+        self.ray.shutdown()

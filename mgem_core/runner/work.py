@@ -1,0 +1,123 @@
+"""The runner: exactly one per store. It hands out queued runs, writes what they tell, and ends itself when idle."""
+
+import fcntl
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from mgem_core.events import Finished
+from mgem_core.home import home
+from mgem_core.runner import Ended, Pool
+from mgem_core.store import Store
+
+ATTEMPTS = 3
+TICK = 0.2
+
+
+def store_path() -> Path:
+    return home() / "runs.db"
+
+
+def locked() -> IO[str] | None:
+    """The runner's lock, or None while another runner lives; the system takes it from the dead."""
+    home().mkdir(parents=True, exist_ok=True)
+    file = (home() / "runner.lock").open("a")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file
+    except BlockingIOError:
+        file.close()
+        return None
+
+
+def ensure_runner(*options: str) -> None:
+    """Start a runner of its own session unless one is there; it outlives whoever asked for it."""
+    lock = locked()
+    if lock is None:
+        return
+    lock.close()
+    with (home() / "runner.log").open("a") as log:
+        command = [sys.executable, "-m", "mgem_core.cli", "work", *options]
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+
+
+class Runner:
+    def __init__(self, store: Store, pool: Pool):
+        self.store, self.pool = store, pool
+        self.active: set[int] = set()
+        self.ends: dict[int, Ended] = {}  # not yet in the store
+        self.checkpoints = store.path.parent / "checkpoints"
+        self.checkpoints.mkdir(exist_ok=True)
+
+    def work(self, idle_seconds: float) -> None:
+        """Until nothing has been queued or running for a while."""
+        self.store.requeue_interrupted()
+        busy = time.monotonic()
+        while time.monotonic() - busy < idle_seconds:
+            try:
+                self._tick()
+            except sqlite3.OperationalError as error:  # no room, most likely: nothing more is begun until there is
+                self._give_up(f"the store could not be written: {error}.")
+                time.sleep(1)
+            if self.active or self.ends or self.store.counts()["queued"]:  # its workers may not be ready yet
+                busy = time.monotonic()
+
+    def _tick(self) -> None:
+        told = [(run, what) for run, what in self.pool.poll(TICK) if run in self.active]  # not of runs given up
+        self.ends |= {run: what for run, what in told if isinstance(what, Ended)}
+        self.active -= set(self.ends)
+        self.store.record([(run, what) for run, what in told if not isinstance(what, Ended)])
+        for run, what in told:
+            if isinstance(what, Finished):
+                self._checkpoint(run).unlink(missing_ok=True)
+        for run, end in list(self.ends.items()):
+            self._settle(run, end)
+            del self.ends[run]
+        for run in self.store.unwanted():
+            self.pool.cancel(run)
+        while self.pool.free() and (claimed := self.store.claim()):
+            run, config = claimed
+            self.active.add(run)
+            self.pool.start(run, config, self._checkpoint(run))
+
+    def _settle(self, run: int, end: Ended) -> None:
+        if end.how == "lost" and self.store.attempts(run) < ATTEMPTS:
+            self.store.put_back(run)
+        elif end.how == "lost":
+            self.store.end(run, "failed", f"{end.reason}, {ATTEMPTS} times.")
+        elif end.how in ("failed", "cancelled"):
+            self.store.end(run, end.how, end.reason)
+
+    def _give_up(self, reason: str) -> None:
+        for run in self.active:
+            self.pool.cancel(run)
+            self.ends[run] = Ended("failed", reason)
+        self.active.clear()
+
+    def _checkpoint(self, run: int) -> Path:
+        return self.checkpoints / f"{run}.pt"
+
+
+def work(open_pool: Callable[[], Pool], idle_seconds: float) -> None:
+    """Be the runner, if there is none; a second one leaves at once."""
+    lock = locked()
+    if lock is None:
+        return
+    lock.truncate(0)
+    lock.write(str(os.getpid()))  # for people who look; the lock is what counts
+    lock.flush()
+    pool = open_pool()
+    try:
+        Runner(Store(store_path()), pool).work(idle_seconds)
+    finally:
+        pool.close()
+        lock.close()
+
+
+def default_workers() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,62 @@
+"""A sweep: a grid over the fields of a run, and the different runs it comes to."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mgem_core.config import RunConfig
+
+# What decides a run's numbers; results of other code are not reused.
+DECISIVE = ("config", "models", "partition", "gradients", "dual", "direction", "engine", "metrics", "randomness")
+
+
+class SweepSpec(BaseModel):
+    """Every combination of the values in `grid`, on top of `base`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base: dict[str, Any] = Field(default_factory=dict)
+    grid: dict[str, list[Any]] = Field(default_factory=dict)
+
+    def runs(self) -> list[RunConfig]:
+        """The different runs, in the order of the grid; combinations that mean the same run are one."""
+        combinations = product(*self.grid.values())
+        configs = (RunConfig(**{**self.base, **dict(zip(self.grid, values, strict=True))}) for values in combinations)
+        return list(dict.fromkeys(config.canonical() for config in configs))
+
+
+@cache
+def code_version() -> str:
+    """A fingerprint of the code that decides a run's numbers."""
+    root = Path(__file__).parent
+    files = [root / f"{name}.py" for name in DECISIVE]
+    files += sorted([*(root / "learners").glob("*.py"), *(root / "streams").glob("*.py")])
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+
+
+def run_key(config: RunConfig) -> str:
+    """Equal exactly for runs that would give the same numbers with this code."""
+    return hashlib.sha256(f"{code_version()} {config.canonical().model_dump_json()}".encode()).hexdigest()[:24]
+
+
+def relative_work(config: RunConfig) -> float:
+    """Cost of a run in samples passed through the network; GEM's steps grow with the past."""
+    return sum(step_work(config, task) for task in range(config.tasks)) * config.iterations
+
+
+def step_work(config: RunConfig, task: int) -> float:
+    """Cost of one step of a task, in samples; each step also costs about what 80 samples of the MLP do."""
+    each = {"gem": task * config.memory, "mer": config.batch_size * config.mer_batches * (config.mer_replays + 1) * 80}
+    return 80 + config.batch_size + each.get(config.method, 0)
+
+
+def estimate_seconds(configs: Sequence[RunConfig], speeds: Mapping[str, float], workers: int) -> float | None:
+    """Time that the runs will take, from seconds per sample measured earlier with each network; None if one is unknown."""
+    if any(config.network not in speeds for config in configs):
+        return None
+    return sum(relative_work(config) * speeds[config.network] for config in configs) / max(1, min(workers, len(configs)))

@@ -1,0 +1,132 @@
+"""kill -9 the worker, the runner or the parent command at random moments of a sweep: python tests/chaos.py --moments 20."""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+GRID = [
+    "--tasks",
+    "2",
+    "--iterations",
+    "150",
+    "--memory",
+    "100",
+    "--modules",
+    "1,4",
+    "--strengths",
+    "0,0.5",
+    "--seeds",
+    "0,1,2",
+]
+RUNNER = ["--workers", "2", "--idle", "3"]
+VICTIMS = ("worker", "runner", "command")
+
+
+def mgem(home: Path, *arguments: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "MGEM_HOME": str(home)}
+    command = [sys.executable, "-m", "mgem_core.cli", *arguments]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def results(home: Path) -> list[tuple[str, str, str, str]]:
+    """(config, status, fingerprint, matrix) of every run, sorted."""
+    from mgem_core.store import Store
+
+    store = Store(home / "runs.db")
+    rows = store.rows("SELECT config, status, fingerprint, matrix FROM runs")
+    store.close()
+    return sorted((row[0], row[1], row[2], row[3]) for row in rows)
+
+
+def processes(home: Path) -> list[int]:
+    """Every process that works for this home."""
+    mark, found = f"MGEM_HOME={home}".encode(), []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                found += [int(entry.name)] if state != "Z" else []
+        except OSError:
+            pass
+    return found
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def victim_of(home: Path, kind: str, command: subprocess.Popen[str], moment: random.Random) -> int | None:
+    if kind == "command":
+        return command.pid
+    text = (home / "runner.lock").read_text() if (home / "runner.lock").exists() else ""
+    runner = int(text) if text.isdigit() else None
+    if runner is None or kind == "runner":
+        return runner
+    workers = [child for child in children(runner) if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return moment.choice(workers) if workers else None
+
+
+def disturbed(home: Path, kind: str, kills: int, seed: int) -> int:
+    """A sweep in which `kills` processes of that kind die, watched to its end; how many did."""
+    moment, done = random.Random(f"{kind} {seed}"), 0
+    command = mgem(home, "sweep", *GRID, *RUNNER, "--json")
+    for _ in range(kills):
+        time.sleep(moment.uniform(1.0, 3.0))
+        try:
+            if victim := victim_of(home, kind, command, moment):
+                os.kill(victim, signal.SIGKILL)
+                done += 1
+        except (ProcessLookupError, FileNotFoundError):
+            pass
+        if kind == "command":
+            command.wait()
+            command = mgem(home, "sweep", *GRID, *RUNNER, "--json")
+    out, _ = command.communicate(timeout=240)
+    assert json.loads(out)["counts"]["finished"] == 12, json.loads(out)["counts"]
+    return done
+
+
+def wait_for_quiet(home: Path, seconds: float = 30) -> list[int]:
+    """The processes still there when the runner should have ended."""
+    end = time.monotonic() + seconds
+    while processes(home) and time.monotonic() < end:
+        time.sleep(0.2)
+    return processes(home)
+
+
+def undisturbed(home: Path) -> list[tuple[str, str, str, str]]:
+    mgem(home, "sweep", *GRID, *RUNNER, "--json").communicate(timeout=240)
+    return results(home)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--moments", type=int, default=20)
+    moments = parser.parse_args().moments
+    with tempfile.TemporaryDirectory() as folder:
+        expected = undisturbed(Path(folder) / "quiet")
+        for kind in VICTIMS:
+            done = sweeps = 0
+            while done < moments:
+                home = Path(folder) / f"{kind}{sweeps}"
+                done += disturbed(home, kind, 4, sweeps)
+                sweeps += 1
+                assert results(home) == expected, f"{kind}: other numbers"
+                assert not wait_for_quiet(home), f"{kind}: orphans"
+            print(
+                f"{kind}: killed {done} times in {sweeps} sweeps of 12 runs; all numbers the same, no orphans", flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()

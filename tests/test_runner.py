@@ -1,0 +1,181 @@
+"""Sweeps with real runners and real workers: what dies, what is cancelled, what finds no room."""
+
+import json
+import os
+import resource
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import chaos
+import pytest
+
+from mgem_core.runner.worker import explained
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+SHORT = {"tasks": 2, "iterations": 20, "memory": 20, "probe_every": 0}
+LONG = {"method": "single", "tasks": 1, "iterations": 1_000_000, "probe_every": 0}
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home whose processes are gone when the test is over."""
+    yield tmp_path
+    for process in chaos.processes(tmp_path):
+        os.kill(process, signal.SIGKILL)
+
+
+def until(true, seconds=60.0):
+    """Wait for something to become true, and give it back."""
+    end = time.monotonic() + seconds
+    while not (got := true()):
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.05)
+    return got
+
+
+def one_run(store: Store) -> sqlite3.Row:
+    return store.rows("SELECT * FROM runs")[0]
+
+
+def worker_of(home: Path) -> int | None:
+    runner = (home / "runner.lock").read_text()
+    return next((c for c in chaos.children(int(runner)) if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()), None)
+
+
+@pytest.mark.slow
+def test_a_long_run_is_cancelled_soon_and_its_worker_stays(home):
+    store = Store(home / "runs.db")
+    sweep = store.submit(SweepSpec(base=LONG))
+    chaos.mgem(home, "work", "--workers", "1", "--idle", "2")
+    until(lambda: one_run(store)["step"] > 0)
+    worker = worker_of(home)
+    assert chaos.mgem(home, "cancel", f"s{sweep}").wait() == 0
+    until(lambda: one_run(store)["status"] == "cancelled", 10)
+    assert worker_of(home) == worker
+    assert not chaos.wait_for_quiet(home)
+
+
+@pytest.mark.slow
+def test_a_run_whose_worker_dies_three_times_fails_with_the_reason(home):
+    store = Store(home / "runs.db")
+    store.submit(SweepSpec(base=LONG))
+    chaos.mgem(home, "work", "--workers", "1", "--idle", "1")
+    for attempt in (1, 2, 3):
+        until(lambda n=attempt: one_run(store)["attempts"] == n and one_run(store)["status"] == "running")
+        os.kill(until(lambda: worker_of(home)), signal.SIGKILL)
+        until(lambda n=attempt: one_run(store)["status"] != "running" or one_run(store)["attempts"] > n)
+    until(lambda: one_run(store)["status"] == "failed")
+    assert one_run(store)["error"] == "its worker process was ended by signal 9, 3 times."
+    assert not chaos.wait_for_quiet(home)
+
+
+@pytest.mark.slow
+def test_what_cannot_run_fails_with_one_sentence_and_the_rest_goes_on(home):
+    command = chaos.mgem(home, "sweep", *flags(SHORT), "--device", "cpu,cuda:7", "--workers", "1", "--idle", "1", "--json")
+    told = json.loads(command.communicate(timeout=90)[0])
+    assert command.returncode == 1
+    errors = {run["device"]: (run["status"], run["error"]) for run in told["runs"]}
+    assert errors["cpu"] == ("finished", None)
+    assert errors["cuda:7"][0] == "failed"
+    assert errors["cuda:7"][1].startswith("device is 'cuda:7', but this machine has")
+
+
+@pytest.mark.slow
+def test_two_commands_at_once_share_a_store_and_a_runner(home):
+    grids = (["--strengths", "0,0.1,0.2"], ["--strengths", "0.2,0.3,0.4"])
+    commands = [
+        chaos.mgem(home, "sweep", *flags(SHORT), *grid, "--seeds", "0,1", "--idle", "2", "--json") for grid in grids
+    ]
+    told = [json.loads(command.communicate(timeout=120)[0]) for command in commands]
+    assert [command.returncode for command in commands] == [0, 0]
+    assert [one["counts"]["finished"] for one in told] == [6, 6]
+    assert len(Store(home / "runs.db").rows("SELECT 1 FROM runs")) == 10  # strength 0.2 is common to both
+    log = (home / "runner.log").read_text()
+    assert "locked" not in log
+    assert "Traceback" not in log
+    assert not chaos.wait_for_quiet(home)
+
+
+def limit_files(process: int, size: int) -> None:
+    """A limit on the size of the files a process writes stands for a full disk."""
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("full", ["checkpoints", "store"])
+def test_without_room_runs_fail_with_that_reason_and_go_on_when_there_is_some(home, full):
+    store = Store(home / "runs.db")
+    sweep = store.submit(SweepSpec(base={**SHORT, "iterations": 200, "probe_every": 2}, grid={"seed": [0, 1, 2, 3]}))
+    runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "3")
+    worker = until(lambda: (home / "runner.lock").exists() and worker_of(home))
+    if full == "checkpoints":
+        limit_files(worker, 100_000)
+        reason = ".pt could not be used: File too large"
+    else:
+        limit_files(runner.pid, (home / "runs.db-wal").stat().st_size + 50_000)
+        time.sleep(10)  # nothing can be written, not even that
+        assert runner.poll() is None
+        assert len(store.rows("SELECT id FROM runs")) == 4
+        limit_files(runner.pid, resource.RLIM_INFINITY)
+        reason = "the store could not be written"
+    until(lambda: store.counts()["queued"] + store.counts()["running"] == 0)
+    errors = [row["error"] for row in store.rows("SELECT error FROM runs WHERE status = 'failed'")]
+    assert errors
+    assert all(reason in error for error in errors), errors
+    assert not chaos.wait_for_quiet(home)
+
+    assert chaos.mgem(home, "resume", f"s{sweep}", "--idle", "1").wait() == 0
+    until(lambda: store.counts()["finished"] == 4)
+    assert store.rows("PRAGMA integrity_check")[0][0] == "ok"
+    assert not chaos.wait_for_quiet(home)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    return chaos.undisturbed(tmp_path_factory.mktemp("undisturbed"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", chaos.VICTIMS)
+def test_killed_four_times_a_sweep_gives_the_same_numbers_and_leaves_no_orphans(home, victim, expected):
+    assert chaos.disturbed(home, victim, kills=4, seed=0) >= 3
+    assert chaos.results(home) == expected
+    assert len(expected) == 12
+    assert {status for _, status, _, _ in expected} == {"finished"}
+    assert not chaos.wait_for_quiet(home)
+
+
+@pytest.mark.slow
+def test_a_ray_cluster_that_loses_a_node_gives_the_same_numbers(home, expected):
+    from ray.cluster_utils import Cluster
+
+    node = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
+    cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
+    try:
+        second = cluster.add_node(**node)
+        command = chaos.mgem(home, "sweep", *chaos.GRID, "--ray", cluster.address, "--idle", "2", "--json")
+        store = until(lambda: (home / "runs.db").exists()) and Store(home / "runs.db")
+        until(lambda: store.counts()["finished"] >= 3, 120)
+        assert store.counts()["running"] == 2
+        cluster.remove_node(second, allow_graceful=False)
+        told = json.loads(command.communicate(timeout=240)[0])
+        assert told["counts"]["finished"] == 12
+        assert chaos.results(home) == expected
+        assert not chaos.wait_for_quiet(home)
+    finally:
+        cluster.shutdown()
+
+
+def test_an_unknown_error_is_told_in_one_line_with_its_place():
+    try:
+        raise KeyError("x")
+    except KeyError as error:
+        told = explained(error)
+    assert told.startswith("KeyError: 'x' (test_runner.py, line ")
+
+
+def flags(fields: dict[str, object]) -> list[str]:
+    return [part for name, value in fields.items() for part in (f"--{name.replace('_', '-')}", str(value))]

@@ -1,0 +1,178 @@
+import sqlite3
+
+import numpy as np
+import pytest
+
+from mgem_core import RunConfig, UsageError, frames, run
+from mgem_core.events import Finished, Snapped, Started, Stepped, TaskLearned
+from mgem_core.store import MIGRATIONS, Store
+from mgem_core.sweeps import SweepSpec
+
+SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs.db")
+
+
+def finish(store, run_id, acc=80.0, status="finished"):
+    R = np.array([[90.0, 10.0], [acc, acc]])
+    store.record([(run_id, Finished(status, "", R, acc, 85.0, acc - 85.0, 1.5, 0.01, "abc"))])
+
+
+def test_a_submitted_sweep_is_queued_in_order(store):
+    sweep = store.submit(SPEC)
+    assert store.counts(sweep)["queued"] == 4
+    claimed = [store.claim() for _ in range(5)]
+    assert claimed[-1] is None
+    assert [config for _, config in claimed[:4]] == SPEC.runs()
+    assert store.counts(sweep) == {**dict.fromkeys(store.counts(), 0), "running": 4}
+
+
+def test_a_second_sweep_shares_what_is_known(store):
+    first = store.submit(SPEC)
+    for _ in range(4):
+        finish(store, store.claim()[0])
+    second = store.submit(SPEC)
+    assert store.runs_of(second) == store.runs_of(first)
+    assert store.counts(second)["finished"] == 4
+    third = store.submit(SPEC, again=True)
+    assert store.counts(third)["queued"] == 4
+
+
+def test_a_sweep_takes_up_again_what_failed_or_was_cancelled(store):
+    store.submit(SPEC)
+    one, other = store.claim()[0], store.claim()[0]
+    store.end(one, "failed", "no luck")
+    store.cancel([other])
+    store.end(other, "cancelled", "")
+    again = store.submit(SPEC)
+    assert store.counts(again)["queued"] == 4
+
+
+def test_cancel_and_resume(store):
+    sweep = store.submit(SPEC)
+    running = store.claim()[0]
+    store.cancel(store.runs_of(sweep))
+    assert store.counts(sweep) == {**dict.fromkeys(store.counts(), 0), "cancelled": 3, "running": 1}
+    assert store.unwanted() == [running]
+    store.end(running, "cancelled", "")
+    assert store.resume(store.runs_of(sweep)) == 4
+    assert store.counts(sweep)["queued"] == 4
+    assert store.attempts(running) == 0
+
+
+def test_a_result_is_final(store):
+    store.submit(SPEC)
+    done = store.claim()[0]
+    finish(store, done)
+    store.end(done, "failed", "too late")
+    store.put_back(done)
+    assert store.rows("SELECT status FROM runs WHERE id = ?", done)[0]["status"] == "finished"
+
+
+def test_a_new_runner_takes_up_what_was_interrupted(store):
+    store.submit(SPEC)
+    one, other = store.claim()[0], store.claim()[0]
+    store.cancel([other])
+    store.requeue_interrupted()
+    assert store.claim()[0] == one
+    assert store.attempts(one) == 1  # the runner's death was not the run's fault
+    assert store.counts()["cancelled"] == 1
+
+
+def test_a_resumed_run_tells_again_what_came_after_its_checkpoint(store):
+    store.submit(SPEC)
+    number, config = store.claim()
+    events = [event for event in run(config) if not isinstance(event, Finished)]
+    store.record([(number, event) for event in events])
+    before = frames.series(store, number, "Stepped")
+    store.record([(number, Started("GEM", ("a", "b"), 10, 1, 1, 4))])
+    kept = frames.series(store, number, "Stepped")
+    assert len(before) == 20
+    assert [tuple(row) for row in kept[["task", "step"]].to_numpy()][-1] == (1, 4)
+    later = [e for e in events if isinstance(e, Stepped | TaskLearned) and (e.task, getattr(e, "step", 99)) > (1, 4)]
+    store.record([(number, event) for event in later])
+    assert frames.series(store, number, "Stepped").equals(before)
+    assert frames.matrix(store, number).shape == (2, 2)
+
+
+def test_snapshots_come_back_as_they_were(store):
+    store.submit(SPEC)
+    number, config = store.claim()
+    taken = [e for e in run(config.model_copy(update={"snap_every": 5})) if isinstance(e, Snapped)]
+    store.record([(number, event) for event in taken])
+    for one, back in zip(taken, store.snapshots(number), strict=True):
+        np.testing.assert_allclose(back.gram, one.gram, rtol=1e-6)
+        np.testing.assert_array_equal(back.sizes, one.sizes)
+
+
+def test_frames_are_tidy(store):
+    sweep = store.submit(SPEC)
+    for acc in (80.0, 82.0, 70.0):
+        finish(store, store.claim()[0], acc)
+    every = frames.runs(store, sweep)
+    assert every["status"].tolist() == ["finished"] * 3 + ["queued"]
+    assert every["modules"].tolist() == [1, 1, 4, 4]
+    table = frames.configurations(store, sweep)
+    assert table["label"].tolist() == ["GEM", "p-mGEM(4)"]
+    assert table["finished"].tolist() == [2, 1]
+    assert table["acc"].tolist() == [81.0, 70.0]
+    assert table["acc_std"][0] == pytest.approx(2**0.5)
+    assert table["acc_sem"][0] == pytest.approx(1.0)
+    assert frames.speeds(store)["mlp"] > 0
+
+
+def test_an_empty_store_has_empty_frames(store):
+    assert frames.runs(store).empty
+    assert frames.configurations(store).empty
+    assert frames.matrix(store, 1).empty
+    assert frames.speeds(store) == {}
+
+
+def test_deleting_forgets_ended_runs_and_all_they_told(store):
+    sweep = store.submit(SPEC)
+    number, _ = store.claim()
+    store.record([(number, Stepped(0, 1, 0.5, 0.0, 0.01, 0))])
+    store.delete(store.runs_of(sweep))
+    assert store.counts(sweep)["running"] == 1  # nothing that has not ended is deleted
+    finish(store, number)
+    store.cancel(store.runs_of(sweep))
+    store.delete(store.runs_of(sweep))
+    assert not store.rows("SELECT 1 FROM runs")
+    assert not store.rows("SELECT 1 FROM events")
+    assert not store.rows("SELECT 1 FROM sweeps")
+    store.compact()
+
+
+def test_sweeps_have_names(store):
+    first, second = store.submit(SPEC), store.submit(SPEC, "mine")
+    store.rename(second, "ours")
+    assert [row["name"] for row in store.rows("SELECT name FROM sweeps")] == [f"sweep {first}", "ours"]
+
+
+def test_a_damaged_file_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "runs.db"
+    path.write_bytes(b"this is no database" * 100)
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="is damaged or no store of mgem"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_schema_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "runs.db"
+    db = sqlite3.connect(path)
+    db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="newer version of mgem"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_configs_come_back_equal(store):
+    spec = SweepSpec(grid={"modules": [{"fc1": 0, "fc2": 0, "fc3": 1}], "strength": [(0.1, 0.2, 0.3, 0.4)]})
+    store.submit(spec)
+    assert store.claim()[1] == spec.runs()[0] == RunConfig(**spec.runs()[0].model_dump())

@@ -1,0 +1,60 @@
+import pytest
+from pydantic import ValidationError
+
+from mgem_core import RunConfig
+from mgem_core.presets import PRESETS
+from mgem_core.sweeps import SweepSpec, estimate_seconds, relative_work, run_key
+
+
+def test_a_grid_is_every_combination():
+    spec = SweepSpec(base={"tasks": 3}, grid={"modules": [1, 4], "strength": [0.0, 0.5], "seed": [0, 1, 2]})
+    runs = spec.runs()
+    assert len(runs) == 12
+    assert {run.tasks for run in runs} == {3}
+
+
+def test_combinations_that_mean_the_same_run_are_one():
+    grid = {"method": ["single", "ewc", "gem"], "splits": [1, 2], "strength": [0.0, 0.5], "ewc_lambda": [1.0, 10.0]}
+    labels = [run.label for run in SweepSpec(grid=grid).runs()]
+    assert sorted(labels) == ["EWC", "EWC", "GEM", "GEM", "Single", "d-mGEM(2)", "d-mGEM(2)"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"method": "single", "splits": 2}, {"method": "single", "modules": 4, "memory": 10}),
+        ({"method": "ewc", "mer_beta": 0.5}, {"method": "ewc", "strength": 1.0}),
+        ({"split_by": "order"}, {"split_by": "random"}),
+        ({"strength": (0.5,) * 4}, {"strength": 0.5}),
+        ({"solver": "approx", "ridge": 0.1}, {"solver": "approx"}),
+    ],
+)
+def test_fields_that_mean_nothing_do_not_tell_runs_apart(one, other):
+    assert run_key(RunConfig(**one)) == run_key(RunConfig(**other))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"splits": 2}, {"modules": 4}, {"seed": 1}, {"lr": 0.2}, {"memory": 10}, {"probe_every": 7}, {"snap_every": 7}],
+)
+def test_fields_that_matter_do(fields):
+    assert run_key(RunConfig(**fields)) != run_key(RunConfig())
+
+
+def test_a_bad_value_anywhere_in_the_grid_is_an_error():
+    with pytest.raises(ValidationError, match="modules is 99"):
+        SweepSpec(grid={"modules": [1, 99]}).runs()
+
+
+def test_every_preset_has_its_runs():
+    counts = {name: len(spec.runs()) for name, (_, spec) in PRESETS.items()}
+    assert counts == {"quick-look": 16, "modules-against-strength": 144, "built-in-digits": 72}
+
+
+def test_time_is_estimated_from_measured_speeds():
+    runs = SweepSpec(grid={"seed": list(range(4))}).runs()
+    speed = {"mlp": 2.0 / relative_work(runs[0])}
+    assert estimate_seconds(runs, speed, workers=1) == pytest.approx(8.0)
+    assert estimate_seconds(runs, speed, workers=2) == pytest.approx(4.0)
+    assert estimate_seconds(runs, speed, workers=16) == pytest.approx(2.0)
+    assert estimate_seconds(runs, {}, workers=2) is None
