@@ -9,7 +9,7 @@ from typing import Any
 
 from mgem_core import RunConfig, UsageError, frames
 from mgem_core.presets import PRESETS
-from mgem_core.runner.work import default_workers, ensure_runner, store_path, work
+from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path, work
 from mgem_core.store import STATUSES, Store
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec, estimate_seconds
@@ -85,8 +85,9 @@ def _sweep(options: argparse.Namespace) -> int:
     about = f", about {seconds:.0f} s if none is known yet" if seconds else ""
     sweep = store.submit(spec, options.name or options.preset or "", options.again)
     print(f"sweep s{sweep}: {len(configs)} runs{about}", file=sys.stderr)
-    ensure_runner(*runner)
-    if not options.detach:
+    if options.detach:
+        ensure_runner(*runner)
+    else:
         _watch(store, sweep, runner)
     counts = store.counts(sweep)
     if options.json:
@@ -115,7 +116,7 @@ def _values(text: str) -> list[str]:
 def _watch(store: Store, sweep: int, runner: list[str]) -> None:
     """Progress of the whole sweep until every run has ended; the runs go on if the watcher is stopped."""
     start, live, said = time.monotonic(), sys.stderr.isatty(), ""
-    before = _ended(store.counts(sweep))
+    before, process = _ended(store.counts(sweep)), None
     while True:
         counts = store.counts(sweep)
         total, ended = sum(counts.values()), _ended(counts)
@@ -131,8 +132,11 @@ def _watch(store: Store, sweep: int, runner: list[str]) -> None:
             print(line, file=sys.stderr, flush=True)
         if ended == total:
             break
+        if reason := refusal(process):
+            raise UsageError(f"{reason} The sweep waits: mgem resume s{sweep} takes it up.")
+        if process is None or process.poll() is not None:  # should the runner have died, another one goes on
+            process = ensure_runner(*runner)
         time.sleep(0.2)
-        ensure_runner(*runner)  # should it have died, another one goes on
     if live:
         sys.stderr.write("\r\033[K")
 

@@ -152,7 +152,7 @@ def test_killed_four_times_a_sweep_gives_the_same_numbers_and_leaves_no_orphans(
 def test_a_ray_cluster_that_loses_a_node_gives_the_same_numbers(home, expected):
     from ray.cluster_utils import Cluster
 
-    node = {"num_cpus": 1, "node_ip_address": "127.0.0.1"}
+    node = {"num_cpus": 1, "node_ip_address": "127.0.0.2"}  # loopback; Ray takes 127.0.0.1 for another
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     try:
         second = cluster.add_node(**node)
@@ -167,6 +167,14 @@ def test_a_ray_cluster_that_loses_a_node_gives_the_same_numbers(home, expected):
         assert not chaos.wait_for_quiet(home)
     finally:
         cluster.shutdown()
+
+
+@pytest.mark.slow
+def test_a_ray_cluster_that_is_not_there_is_one_sentence(home):
+    command = chaos.mgem(home, "sweep", *flags(SHORT), "--ray", "127.0.0.1:1")
+    assert command.wait(timeout=60) == 2
+    assert "ray is '127.0.0.1:1', but no Ray cluster answers there" in (home / "runner.log").read_text()
+    assert not chaos.wait_for_quiet(home)
 
 
 def test_an_unknown_error_is_told_in_one_line_with_its_place():

@@ -2,6 +2,7 @@
 died goes on elsewhere."""
 
 import logging
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
@@ -40,8 +41,11 @@ class RayPool:
             raise UsageError("ray is not installed; install it with: pip install 'mgem-explorer[ray]'.") from None
         self.ray = ray
         try:
+            if ":" in address:  # ask first: Ray itself would try for a minute
+                host, _, port = address.rpartition(":")
+                socket.create_connection((host, int(port)), timeout=5).close()
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        except (ConnectionError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             raise UsageError(f"ray is {address!r}, but no Ray cluster answers there ({error}).") from None
         self.task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(train)
         self.gpus = gpus

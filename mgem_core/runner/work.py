@@ -35,15 +35,22 @@ def locked() -> IO[str] | None:
         return None
 
 
-def ensure_runner(*options: str) -> None:
+def ensure_runner(*options: str) -> subprocess.Popen[bytes] | None:
     """Start a runner of its own session unless one is there; it outlives whoever asked for it."""
     lock = locked()
     if lock is None:
-        return
+        return None
     lock.close()
     with (home() / "runner.log").open("a") as log:
         command = [sys.executable, "-m", "mgem_core.cli", "work", *options]
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+
+
+def refusal(runner: subprocess.Popen[bytes] | None) -> str:
+    """Why a runner that was started could not be one, in its own words; empty while it is well."""
+    if runner is None or runner.poll() not in (1, 2):
+        return ""
+    return (home() / "runner.log").read_text().splitlines()[-1].removeprefix("mgem: ")
 
 
 class Runner:
