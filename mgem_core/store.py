@@ -170,7 +170,7 @@ class Store:
 
     def claim(self) -> tuple[int, RunConfig] | None:
         """The next queued run, now marked as running."""
-        if not self.rows("SELECT 1 FROM runs WHERE status = 'queued' LIMIT 1"):
+        if not self.waiting():
             return None
         with self.writing() as db:
             row = db.execute("SELECT id, config FROM runs WHERE status = 'queued' ORDER BY id LIMIT 1").fetchone()
@@ -199,6 +199,10 @@ class Store:
             db.execute(change, (status, error or None, time.time(), run))
 
     # Reading
+
+    def waiting(self) -> bool:
+        """Is some run queued?"""
+        return bool(self.rows("SELECT 1 FROM runs WHERE status = 'queued' LIMIT 1"))
 
     def unwanted(self) -> list[int]:
         """Running runs that somebody asked to cancel."""

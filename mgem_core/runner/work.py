@@ -71,7 +71,7 @@ class Runner:
             except sqlite3.OperationalError as error:  # no room, most likely: nothing more is begun until there is
                 self._give_up(f"the store could not be written: {error}.")
                 time.sleep(1)
-            if self.active or self.ends or self.store.counts()["queued"]:  # its workers may not be ready yet
+            if self.active or self.ends or self.store.waiting():  # its workers may not be ready yet
                 busy = time.monotonic()
 
     def _tick(self) -> None:
