@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 GRID = [
     "--tasks",
@@ -18,6 +19,8 @@ GRID = [
     "150",
     "--memory",
     "100",
+    "--probe-every",
+    "10",
     "--modules",
     "1,4",
     "--strengths",
@@ -36,13 +39,21 @@ def mgem(home: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def results(home: Path) -> list[tuple[str, str, str, str]]:
-    """(config, status, fingerprint, matrix) of every run, sorted."""
+    """(config, status, fingerprint and matrix, probes and rows told) of every run, sorted."""
     from mgem_core.store import Store
 
     store = Store(home / "runs.db")
-    rows = store.rows("SELECT config, status, fingerprint, matrix FROM runs")
+    rows = store.rows("SELECT config, status, fingerprint || ' ' || matrix, id FROM runs")
+    told = {row["id"]: _told(store, row["id"]) for row in rows}
     store.close()
-    return sorted((row[0], row[1], row[2], row[3]) for row in rows)
+    return sorted((row[0], row[1], row[2], told[row["id"]]) for row in rows)
+
+
+def _told(store: Any, run: int) -> str:
+    """Every probe and row of R a run told, without times."""
+    kinds = "kind IN ('Probed', 'TaskLearned')"
+    rows = store.rows(f"SELECT data FROM events WHERE run = ? AND {kinds} ORDER BY kind, task, step", run)
+    return json.dumps([{k: v for k, v in json.loads(row["data"]).items() if k != "seconds"} for row in rows])
 
 
 def processes(home: Path) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, Protocol
 
 from mgem_core.config import RunConfig
@@ -18,19 +17,22 @@ class Ended:
     reason: str = ""
 
 
+Told = Event | Ended | bytes  # bytes: a new checkpoint
+
+
 class Pool(Protocol):
     """Workers that each train one run at a time."""
 
     def free(self) -> int:
         """How many more runs could start now."""
 
-    def start(self, run: int, config: RunConfig, checkpoint: Path) -> None:
-        """Train a run, from the checkpoint if there is one; it is renewed there as the run goes on."""
+    def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
+        """Train a run, from a checkpoint's bytes if there are any."""
 
     def cancel(self, run: int) -> None:
         """Have a run end soon, as cancelled."""
 
-    def poll(self, seconds: float) -> list[tuple[int, Event | Ended]]:
+    def poll(self, seconds: float) -> list[tuple[int, Told]]:
         """What the runs told since the last call, in order; waits up to `seconds` for the first."""
 
     def close(self) -> None:

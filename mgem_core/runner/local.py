@@ -5,12 +5,10 @@ import time
 from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import cast
 
 from mgem_core.config import RunConfig
-from mgem_core.events import Event
-from mgem_core.runner import Ended, worker
+from mgem_core.runner import Ended, Told, worker
 
 SILENT = 60.0  # seconds without a heartbeat after which a worker is given up
 STUBBORN = 1.2  # seconds after which a worker that does not cancel is ended
@@ -23,10 +21,10 @@ class LocalPool:
     def free(self) -> int:
         return sum(one.idle() for one in self.workers)
 
-    def start(self, run: int, config: RunConfig, checkpoint: Path) -> None:
+    def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
         free = next(one for one in self.workers if one.idle())
         free.run, free.unwanted = run, None
-        free.tell(("run", run, config.model_dump_json(), str(checkpoint)))
+        free.tell(("run", run, config.model_dump_json(), state))
 
     def cancel(self, run: int) -> None:
         for one in self.workers:
@@ -34,7 +32,7 @@ class LocalPool:
                 one.unwanted = time.monotonic()
                 one.tell(("cancel", run))
 
-    def poll(self, seconds: float) -> list[tuple[int, Event | Ended]]:
+    def poll(self, seconds: float) -> list[tuple[int, Told]]:
         wait([end for one in self.workers for end in (one.pipe, one.process.sentinel)], seconds)
         told = []
         for place, one in enumerate(self.workers):
@@ -70,7 +68,7 @@ class _Worker:
         with suppress(OSError):  # it is gone; the next poll says so
             self.pipe.send(message)
 
-    def told(self) -> list[tuple[int, Event | Ended]]:
+    def told(self) -> list[tuple[int, Told]]:
         """Everything in the pipe."""
         messages = []
         try:

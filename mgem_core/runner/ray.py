@@ -3,34 +3,12 @@ died goes on elsewhere."""
 
 import logging
 import socket
-import tempfile
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from mgem_core.config import RunConfig, UsageError
-from mgem_core.events import Event
-from mgem_core.runner import Ended
-from mgem_core.runner.worker import explained, from_checkpoint
-
-
-def train(config: str, checkpoint: bytes | None) -> Iterator[Event | Ended | bytes]:
-    """What runs on a node: events, a new checkpoint's bytes whenever there is one, and how it ended."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.pt"
-        if checkpoint:
-            path.write_bytes(checkpoint)
-        sent = path.stat().st_mtime_ns if checkpoint else 0
-        try:
-            for event in from_checkpoint(RunConfig.model_validate_json(config), path):
-                if path.exists() and (now := path.stat().st_mtime_ns) != sent:
-                    sent = now
-                    yield path.read_bytes()
-                yield event
-            yield Ended("done")
-        except Exception as error:
-            yield Ended("failed", explained(error))
+from mgem_core.runner import Ended, Told
+from mgem_core.runner.worker import train
 
 
 class RayPool:
@@ -49,7 +27,7 @@ class RayPool:
             raise UsageError(f"ray is {address!r}, but no Ray cluster answers there ({error}).") from None
         self.task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(train)
         self.gpus = gpus
-        self.streams: dict[Any, tuple[int, Path]] = {}
+        self.streams: dict[Any, int] = {}
         self.unwanted: set[int] = set()
 
     def free(self) -> int:
@@ -57,46 +35,38 @@ class RayPool:
         room = total.get("CPU", 0) if not self.gpus else min(total.get("CPU", 0), total.get("GPU", 0) / self.gpus)
         return int(room) - len(self.streams)
 
-    def start(self, run: int, config: RunConfig, checkpoint: Path) -> None:
-        state = checkpoint.read_bytes() if checkpoint.exists() else None
-        self.streams[self.task.remote(config.model_dump_json(), state)] = (run, checkpoint)
+    def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
+        self.streams[self.task.remote(config.model_dump_json(), state)] = run
 
     def cancel(self, run: int) -> None:
-        for stream, (number, _) in self.streams.items():
+        for stream, number in self.streams.items():
             if number == run and run not in self.unwanted:
                 self.unwanted.add(run)
                 self.ray.cancel(stream, force=True)
 
-    def poll(self, seconds: float) -> list[tuple[int, Event | Ended]]:
+    def poll(self, seconds: float) -> list[tuple[int, Told]]:
         if not self.streams:
             time.sleep(seconds)
             return []
-        told: list[tuple[int, Event | Ended]] = []
+        told: list[tuple[int, Told]] = []
         ready, _ = self.ray.wait(list(self.streams), timeout=seconds, fetch_local=False)
         while ready and len(told) < 1000:
-            for stream in ready:
-                told += self._take(stream)
+            told += [self._take(stream) for stream in ready]
             if not self.streams:
                 break
             ready, _ = self.ray.wait(list(self.streams), num_returns=len(self.streams), timeout=0, fetch_local=False)
         return told
 
-    def _take(self, stream: Any) -> list[tuple[int, Event | Ended]]:
-        """The next thing a run told; its checkpoints are put where a local run would write them."""
-        run, checkpoint = self.streams[stream]
-        what = self._next(stream)
-        if isinstance(what, bytes):
-            partial = checkpoint.with_name(f"{checkpoint.name}.partial")
-            partial.write_bytes(what)
-            partial.replace(checkpoint)
-            return []
+    def _take(self, stream: Any) -> tuple[int, Told]:
+        """The next thing a run told."""
+        run, what = self.streams[stream], self._next(stream)
         if isinstance(what, Ended):
             del self.streams[stream]
             what = Ended("cancelled") if run in self.unwanted and what.how == "lost" else what
             self.unwanted.discard(run)
-        return [(run, what)]
+        return run, what
 
-    def _next(self, stream: Any) -> Event | Ended | bytes:
+    def _next(self, stream: Any) -> Told:
         """The next thing a task yielded; a task that is gone is lost."""
         try:
             return self.ray.get(next(stream))  # type: ignore[no-any-return]

@@ -12,11 +12,11 @@ from typing import IO
 
 from mgem_core.events import Finished
 from mgem_core.home import home
-from mgem_core.runner import Ended, Pool
+from mgem_core.runner import Ended, Pool, Told
 from mgem_core.store import Store
 
 ATTEMPTS = 3
-TICK = 0.2
+TICK, GATHER = 0.2, 0.05  # seconds
 
 
 def store_path() -> Path:
@@ -69,18 +69,20 @@ class Runner:
             try:
                 self._tick()
             except sqlite3.OperationalError as error:  # no room, most likely: nothing more is begun until there is
-                self._give_up(f"the store could not be written: {error}.")
+                self._give_up(list(self.active), f"the store could not be written: {error}.")
                 time.sleep(1)
             if self.active or self.ends or self.store.waiting():  # its workers may not be ready yet
                 busy = time.monotonic()
 
     def _tick(self) -> None:
-        told = [(run, what) for run, what in self.pool.poll(TICK) if run in self.active]  # not of runs given up
+        told = [(run, what) for run, what in self._told() if run in self.active]  # not of runs given up
         self.ends |= {run: what for run, what in told if isinstance(what, Ended)}
         self.active -= set(self.ends)
-        self.store.record([(run, what) for run, what in told if not isinstance(what, Ended)])
-        for run, what in told:
-            if isinstance(what, Finished):
+        self.store.record([(run, what) for run, what in told if not isinstance(what, Ended | bytes)])
+        for run, what in told:  # after what was told before it: nothing is lost if this process dies in between
+            if isinstance(what, bytes):
+                self._keep(run, what)
+            elif isinstance(what, Finished):
                 self._checkpoint(run).unlink(missing_ok=True)
         for run, end in list(self.ends.items()):
             self._settle(run, end)
@@ -90,7 +92,29 @@ class Runner:
         while self.pool.free() and (claimed := self.store.claim()):
             run, config = claimed
             self.active.add(run)
-            self.pool.start(run, config, self._checkpoint(run))
+            checkpoint = self._checkpoint(run)
+            self.pool.start(run, config, checkpoint.read_bytes() if checkpoint.exists() else None)
+
+    def _told(self) -> list[tuple[int, Told]]:
+        """What was told in the last moment: many events are one transaction, but no worker waits for its next run."""
+        told = self.pool.poll(TICK)
+        if told and not any(isinstance(what, Ended) for _, what in told):
+            time.sleep(GATHER)
+            told += self.pool.poll(0)
+        return told
+
+    def _keep(self, run: int, state: bytes) -> None:
+        path = self._checkpoint(run)
+        partial = path.with_suffix(".partial")
+        try:
+            with partial.open("wb") as file:
+                file.write(state)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            self._give_up([run], f"its checkpoint could not be written: {error.strerror}.")
 
     def _settle(self, run: int, end: Ended) -> None:
         if end.how == "lost" and self.store.attempts(run) < ATTEMPTS:
@@ -100,11 +124,11 @@ class Runner:
         elif end.how in ("failed", "cancelled"):
             self.store.end(run, end.how, end.reason)
 
-    def _give_up(self, reason: str) -> None:
-        for run in self.active:
+    def _give_up(self, runs: list[int], reason: str) -> None:
+        for run in runs:
             self.pool.cancel(run)
             self.ends[run] = Ended("failed", reason)
-        self.active.clear()
+            self.active.discard(run)
 
     def _checkpoint(self, run: int) -> Path:
         return self.checkpoints / f"{run}.pt"

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import queue
+import tempfile
 import threading
 import time
 import traceback
@@ -12,14 +13,14 @@ from pathlib import Path
 
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.events import Event
-from mgem_core.runner import Ended
+from mgem_core.runner import Ended, Told
 
 HEARTBEAT = 1.0
 
 
 def main(pipe: Connection) -> None:
     """Serve until the runner closes the pipe or dies."""
-    jobs: queue.Queue[tuple[int, str, str]] = queue.Queue()
+    jobs: queue.Queue[tuple[int, str, bytes | None]] = queue.Queue()
     unwanted: set[int] = set()
     speaking = threading.Lock()
 
@@ -55,29 +56,44 @@ def main(pipe: Connection) -> None:
 
     tell("ready")
     while True:
-        number, config, checkpoint = jobs.get()
-        tell((number, _trained(number, RunConfig.model_validate_json(config), Path(checkpoint), unwanted, tell)))
+        number, config, state = jobs.get()
+        for told in train(config, state):
+            if number in unwanted and not isinstance(told, Ended):
+                told = Ended("cancelled")
+            tell((number, told))
+            if isinstance(told, Ended):
+                break
+        unwanted.discard(number)
 
 
-def _trained(number: int, config: RunConfig, checkpoint: Path, unwanted: set[int], tell: object) -> Ended:
-    assert callable(tell)
-    try:
-        for event in from_checkpoint(config, checkpoint):
-            tell((number, event))
-            if number in unwanted:
-                unwanted.discard(number)
-                return Ended("cancelled")
-        return Ended("done")
-    except Exception as error:
-        return Ended("failed", explained(error))
+def train(config: str, state: bytes | None) -> Iterator[Told]:
+    """A run from its beginning or from a checkpoint: its events, each new checkpoint in its place among them, its end.
+
+    A checkpoint comes after everything that was told before it was taken: whoever keeps both in this order loses nothing.
+    """
+    with tempfile.TemporaryDirectory(prefix="mgem-") as folder:
+        path = Path(folder) / "run.pt"
+        try:
+            if state:
+                path.write_bytes(state)
+            seen = path.stat().st_mtime_ns if state else 0
+            for event in _from_checkpoint(RunConfig.model_validate_json(config), path):
+                if path.exists() and (now := path.stat().st_mtime_ns) != seen:
+                    seen = now
+                    yield path.read_bytes()
+                yield event
+            yield Ended("done")
+        except Exception as error:
+            yield Ended("failed", explained(error))
 
 
-def from_checkpoint(config: RunConfig, checkpoint: Path) -> Iterator[Event]:
+def _from_checkpoint(config: RunConfig, path: Path) -> Iterator[Event]:
     """Go on from the checkpoint; a damaged one is as good as none."""
     try:
-        return run(config, checkpoint=checkpoint, resume=checkpoint if checkpoint.exists() else None)
+        return run(config, checkpoint=path, resume=path if path.exists() else None)
     except UsageError:
-        return run(config, checkpoint=checkpoint)
+        path.unlink(missing_ok=True)
+        return run(config, checkpoint=path)
 
 
 def explained(error: Exception) -> str:
