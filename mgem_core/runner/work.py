@@ -16,7 +16,7 @@ from mgem_core.runner import Ended, Pool, Told
 from mgem_core.store import Store
 
 ATTEMPTS = 3
-TICK, GATHER = 0.2, 0.05  # seconds
+TICK, GATHER = 0.2, 0.1  # seconds
 
 
 def store_path() -> Path:
@@ -97,10 +97,9 @@ class Runner:
 
     def _told(self) -> list[tuple[int, Told]]:
         """What was told in the last moment: many events are one transaction, but no worker waits for its next run."""
-        told = self.pool.poll(TICK)
-        if told and not any(isinstance(what, Ended) for _, what in told):
-            time.sleep(GATHER)
-            told += self.pool.poll(0)
+        told, until = self.pool.poll(TICK), time.monotonic() + GATHER
+        while told and not any(isinstance(what, Ended) for _, what in told) and (left := until - time.monotonic()) > 0:
+            told += self.pool.poll(left)
         return told
 
     def _keep(self, run: int, state: bytes) -> None:
