@@ -1,7 +1,6 @@
-"""A run's state in a file that is either the whole old one or the whole new one, whatever happens while it is written."""
+"""A run's state as bytes, and back: refused in one sentence where it is damaged or another run's."""
 
 import io
-import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import torch
 from pydantic import ValidationError
 
 from mgem_core.config import RunConfig, UsageError
+from mgem_core.home import partial_of
 
 FORMAT = 1
 
@@ -19,50 +19,36 @@ def check_writable(path: Path) -> None:
     try:
         if path.exists() and not path.is_file():
             raise UsageError(f"checkpoint is {str(path)!r}, which is no regular file; give the name of one.")
-        _partial(path).touch()
-        _partial(path).unlink()
+        partial_of(path).touch()
+        partial_of(path).unlink()
     except OSError as error:
         raise UsageError(f"checkpoint is {str(path)!r}, but it cannot be written: {error.strerror}.") from None
 
 
-def _partial(path: Path) -> Path:
-    """Where a checkpoint is written first: one name, so that what a killed run left is overwritten."""
-    return path.with_name(f"{path.name}.partial")
-
-
-def save(path: Path, config: RunConfig, state: dict[str, Any]) -> None:
-    """Write beside the target, flush to the disk, then rename over it."""
-    packed = io.BytesIO()  # torch.save to a full disk would not say that it is full
+def pack(config: RunConfig, state: dict[str, Any]) -> bytes:
+    packed = io.BytesIO()
     torch.save({"format": FORMAT, "config": config.model_dump_json(), **state}, packed)
-    partial = _partial(path)
-    try:
-        with partial.open("wb") as file:
-            file.write(packed.getbuffer())
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    finally:
-        partial.unlink(missing_ok=True)
+    return packed.getvalue()
 
 
-def load(path: Path, config: RunConfig) -> dict[str, Any]:
+def load(source: Path | bytes, config: RunConfig) -> dict[str, Any]:
     """The state saved there, for the same config, in the CPU's memory."""
-    if not path.is_file():
-        raise UsageError(f"resume is {str(path)!r}, but there is no such file; leave it out to start anew.")
+    path = "a checkpoint" if isinstance(source, bytes) else repr(str(source))
+    if isinstance(source, Path) and not source.is_file():
+        raise UsageError(f"resume is {path}, but there is no such file; leave it out to start anew.")
     try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        file = io.BytesIO(source) if isinstance(source, bytes) else source
+        state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
         known = state["format"], state["config"]
     except (OSError, RuntimeError, EOFError, LookupError, TypeError, ValueError, pickle.UnpicklingError):
-        raise UsageError(f"resume is {str(path)!r}, which is no checkpoint of a run, or a damaged one.") from None
+        raise UsageError(f"resume is {path}, which is no checkpoint of a run, or a damaged one.") from None
     if known[0] != FORMAT:
-        raise UsageError(f"resume is {str(path)!r}, of checkpoint format {known[0]}; this version reads format {FORMAT}.")
+        raise UsageError(f"resume is {path}, of checkpoint format {known[0]}; this version reads format {FORMAT}.")
     try:
         saved = RunConfig.model_validate_json(known[1])
     except ValidationError:
-        raise UsageError(f"resume is {str(path)!r}, a run that this version of mgem does not know.") from None
+        raise UsageError(f"resume is {path}, a run that this version of mgem does not know.") from None
     if other := [name for name in RunConfig.model_fields if getattr(saved, name) != getattr(config, name)]:
         now, then = getattr(config, other[0]), getattr(saved, other[0])
-        raise UsageError(f"resume is {str(path)!r}, a run with {other[0]} {then!r}, not {now!r}; give the same settings.")
+        raise UsageError(f"resume is {path}, a run with {other[0]} {then!r}, not {now!r}; give the same settings.")
     return state

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from mgem_core import checkpoints, direction, learners
 from mgem_core.config import RunConfig, UsageError
 from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.gradients import Gradient, full_gradient, inner, kept_statistics, memory_rows
+from mgem_core.home import replace_file
 from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.randomness import rng
@@ -30,23 +31,25 @@ CHUNK = 4096  # images per pass where a whole set is needed
 def run(
     config: RunConfig,
     *,
-    checkpoint: str | os.PathLike[str] | None = None,
-    resume: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | Callable[[bytes], None] | None = None,
+    resume: str | os.PathLike[str] | bytes | None = None,
     checkpoint_seconds: float = 30.0,
 ) -> Iterator[Event]:
     """Train as `config` says and yield what happens; the same config yields the same numbers, to the last bit.
 
-    State is saved to `checkpoint` at the end of every task and every `checkpoint_seconds` in between. `resume` continues
-    from such a file, and goes on saving to it unless `checkpoint` names another. A request that cannot be met raises
-    UsageError here, before anything runs.
+    State is saved to the file `checkpoint` (or handed to it as bytes, if it is a function) at the end of every task and
+    every `checkpoint_seconds` in between. `resume` continues from such a file or bytes; a file goes on being renewed unless
+    `checkpoint` says otherwise. A request that cannot be met raises UsageError here, before anything runs.
     """
     device = pick_device(config.device)
-    state = checkpoints.load(Path(resume), config) if resume is not None else None
-    place = resume if checkpoint is None else checkpoint
-    target = None if place is None else Path(place)
-    if target:
+    source = resume if resume is None or isinstance(resume, bytes) else Path(resume)
+    state = None if source is None else checkpoints.load(source, config)
+    save: Callable[[bytes], None] | None = checkpoint if callable(checkpoint) else None
+    target = source if checkpoint is None else None if callable(checkpoint) else Path(checkpoint)
+    if isinstance(target, Path):
         checkpoints.check_writable(target)
-    return _Run(config, device, target, checkpoint_seconds).events(state)
+        save = partial(replace_file, target)
+    return _Run(config, device, save, checkpoint_seconds).events(state)
 
 
 def pick_device(wanted: str) -> torch.device:
@@ -63,9 +66,9 @@ def pick_device(wanted: str) -> torch.device:
 
 
 class _Run:
-    def __init__(self, config: RunConfig, device: torch.device, checkpoint: Path | None, checkpoint_seconds: float):
+    def __init__(self, config: RunConfig, device: torch.device, save: Callable[[bytes], None] | None, save_seconds: float):
         torch.set_num_threads(config.threads)  # one by default: on small networks more threads are slower
-        self.config, self.checkpoint, self.checkpoint_seconds = config, checkpoint, checkpoint_seconds
+        self.config, self.save, self.save_seconds = config, save, save_seconds
         self.stream = config.facts.open(config.tasks, config.seed).to(device)
         self.learner = learners.create(config, self.stream, device)
         self.task = self.step = 0  # the next step to take
@@ -130,7 +133,7 @@ class _Run:
                 recent, last = _Recent(), monotonic()
             if looking:
                 yield from looking.events(self.task, self.step, step)
-            if monotonic() - self.saved > self.checkpoint_seconds:
+            if monotonic() - self.saved > self.save_seconds:
                 self._save()
 
     def _look(self) -> _Look | None:
@@ -186,10 +189,10 @@ class _Run:
 
     def _save(self) -> None:
         self.saved = monotonic()
-        if self.checkpoint:
+        if self.save:
             at = {"task": self.task, "step": self.step, "seconds": self._elapsed(), "step_seconds": self.step_seconds}
             state = {**at, "R": torch.from_numpy(self.R), "learner": self.learner.state()}
-            checkpoints.save(self.checkpoint, self.config, state)
+            self.save(checkpoints.pack(self.config, state))
 
     def _restore(self, state: dict[str, Any]) -> None:
         self.task, self.step = state["task"], state["step"]

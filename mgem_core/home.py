@@ -11,3 +11,23 @@ def home() -> Path:
 
 def data_root() -> Path:
     return Path(os.environ.get("MGEM_DATA") or home())
+
+
+def partial_of(path: Path) -> Path:
+    """Where a file is written first: one name, so that what a killed process left is overwritten."""
+    return path.with_name(f"{path.name}.partial")
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file that is either the whole old one or the whole new one, whatever happens meanwhile."""
+    partial = partial_of(path)
+    try:
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        partial.unlink(missing_ok=True)

@@ -105,30 +105,27 @@ def limit_files(process: int, size: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("full", ["checkpoints", "store"])
-def test_without_room_runs_fail_with_that_reason_and_go_on_when_there_is_some(home, full):
+@pytest.mark.parametrize(("room", "what"), [(200_000, "its checkpoint"), (20_000, "the store")])
+def test_without_room_runs_fail_with_that_reason_and_go_on_when_there_is_some(home, room, what):
+    """A checkpoint takes 360 kB; the first events of a run take more than 20 kB in the store's log."""
     store = Store(home / "runs.db")
-    sweep = store.submit(SweepSpec(base={**SHORT, "iterations": 200, "probe_every": 2}, grid={"seed": [0, 1, 2, 3]}))
+    sweep = store.submit(SweepSpec(base={**SHORT, "iterations": 200}, grid={"seed": [0, 1]}))
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "3")
-    worker = until(lambda: (home / "runner.lock").exists() and worker_of(home))
-    if full == "checkpoints":
-        limit_files(worker, 100_000)
-        reason = "run.pt could not be used: File too large"
-    else:
-        limit_files(runner.pid, (home / "runs.db-wal").stat().st_size + 50_000)
-        time.sleep(10)  # nothing can be written, not even that
-        assert runner.poll() is None
-        assert len(store.rows("SELECT id FROM runs")) == 4
+    until(lambda: (home / "runner.lock").exists() and worker_of(home))
+    limit_files(runner.pid, (home / "runs.db-wal").stat().st_size + room)
+    time.sleep(10)  # a store that is full cannot even be told so
+    assert runner.poll() is None or what == "its checkpoint"
+    assert len(store.rows("SELECT id FROM runs")) == 2
+    if runner.poll() is None:
         limit_files(runner.pid, resource.RLIM_INFINITY)
-        reason = "could not be written"  # the store, or the checkpoint beside it
     until(lambda: store.counts()["queued"] + store.counts()["running"] == 0)
     errors = [row["error"] for row in store.rows("SELECT error FROM runs WHERE status = 'failed'")]
     assert errors
-    assert all(reason in error for error in errors), errors
+    assert all(f"{what} could not be written" in error for error in errors), errors
     assert not chaos.wait_for_quiet(home)
 
     assert chaos.mgem(home, "resume", f"s{sweep}", "--idle", "1").wait() == 0
-    until(lambda: store.counts()["finished"] == 4)
+    until(lambda: store.counts()["finished"] == 2, 120)
     assert store.rows("PRAGMA integrity_check")[0][0] == "ok"
     assert not chaos.wait_for_quiet(home)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from mgem_core.events import Finished
-from mgem_core.home import home
+from mgem_core.home import home, replace_file
 from mgem_core.runner import Ended, Pool, Told
 from mgem_core.store import Store
 
@@ -103,16 +103,9 @@ class Runner:
         return told
 
     def _keep(self, run: int, state: bytes) -> None:
-        path = self._checkpoint(run)
-        partial = path.with_suffix(".partial")
         try:
-            with partial.open("wb") as file:
-                file.write(state)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
+            replace_file(self._checkpoint(run), state)
         except OSError as error:
-            partial.unlink(missing_ok=True)
             self._give_up([run], f"its checkpoint could not be written: {error.strerror}.")
 
     def _settle(self, run: int, end: Ended) -> None:

@@ -3,11 +3,10 @@
 import multiprocessing
 import os
 import queue
-import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
@@ -71,30 +70,24 @@ def train(config: str, state: bytes | None) -> Iterator[Told]:
 
     A checkpoint comes after everything that was told before it was taken: whoever keeps both in this order loses nothing.
     """
-    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # a checkpoint only passes through here
-    with tempfile.TemporaryDirectory(prefix="mgem-", dir=memory) as folder:
-        path = Path(folder) / "run.pt"
-        try:
-            if state:
-                path.write_bytes(state)
-            seen = path.stat().st_mtime_ns if state else 0
-            for event in _from_checkpoint(RunConfig.model_validate_json(config), path):
-                if path.exists() and (now := path.stat().st_mtime_ns) != seen:
-                    seen = now
-                    yield path.read_bytes()
-                yield event
-            yield Ended("done")
-        except Exception as error:
-            yield Ended("failed", explained(error))
+    checkpoints: list[bytes] = []
+    try:
+        for event in _from_checkpoint(RunConfig.model_validate_json(config), state, checkpoints.append):
+            if checkpoints:
+                yield checkpoints.pop()  # not `yield from`: Ray would send into the list
+                checkpoints.clear()
+            yield event
+        yield Ended("done")
+    except Exception as error:
+        yield Ended("failed", explained(error))
 
 
-def _from_checkpoint(config: RunConfig, path: Path) -> Iterator[Event]:
+def _from_checkpoint(config: RunConfig, state: bytes | None, save: Callable[[bytes], None]) -> Iterator[Event]:
     """Go on from the checkpoint; a damaged one is as good as none."""
     try:
-        return run(config, checkpoint=path, resume=path if path.exists() else None)
+        return run(config, checkpoint=save, resume=state)
     except UsageError:
-        path.unlink(missing_ok=True)
-        return run(config, checkpoint=path)
+        return run(config, checkpoint=save)
 
 
 def explained(error: Exception) -> str:
