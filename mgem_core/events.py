@@ -1,6 +1,7 @@
 """What a run tells while it goes on: plain data, without torch, ready to be pickled or stored."""
 
 from dataclasses import dataclass
+from math import isnan
 from typing import Literal
 
 import numpy as np
@@ -77,3 +78,8 @@ class Finished:
 
 
 Event = Started | Stepped | Probed | Snapped | TaskLearned | Finished
+
+
+def number(value: float) -> float | None:
+    """A number as JSON and SQL have it: NaN is none."""
+    return None if isnan(value) else float(value)

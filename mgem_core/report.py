@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from mgem_core.config import RunConfig
-from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned
+from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned, number
 from mgem_core.sweeps import step_work
 
 
@@ -19,8 +19,8 @@ def result(config: RunConfig, finished: Finished) -> dict[str, Any]:
         "label": config.label,
         "status": finished.status,
         "message": finished.message,
-        **{name: _number(getattr(finished, name)) for name in numbers},
-        "matrix": [[_number(value) for value in row] for row in finished.R],
+        **{name: number(getattr(finished, name)) for name in numbers},
+        "matrix": [[number(value) for value in row] for row in finished.R],
         "fingerprint": finished.fingerprint,
         "config": config.model_dump(mode="json"),
     }
@@ -99,10 +99,6 @@ class Progress:
         if self.live:
             self.out.write("\r\033[K")
             self.out.flush()
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
 
 
 def _percent(value: float) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mgem_core.config import RunConfig, UsageError
-from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned
+from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned, number
 from mgem_core.sweeps import SweepSpec, run_key
 
 STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
@@ -244,8 +244,8 @@ def _record(db: sqlite3.Connection, run: int, event: Event) -> None:
     elif isinstance(event, Finished):
         result = {
             **{"status": event.status, "error": event.message or None, "fingerprint": event.fingerprint},
-            **{name: _number(getattr(event, name)) for name in ("acc", "fwd", "bwd", "seconds", "seconds_per_step")},
-            **{"matrix": json.dumps([[_number(value) for value in row] for row in event.R]), "ended": time.time()},
+            **{name: number(getattr(event, name)) for name in ("acc", "fwd", "bwd", "seconds", "seconds_per_step")},
+            **{"matrix": json.dumps([[number(value) for value in row] for row in event.R]), "ended": time.time()},
         }
         columns = ", ".join(f"{name} = ?" for name in result)
         db.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*result.values(), run))
@@ -269,10 +269,6 @@ def _packed(event: Snapped) -> bytes:
 def _unpacked(row: sqlite3.Row) -> Snapped:
     arrays = np.load(io.BytesIO(row["data"]))
     return Snapped(row["task"], row["step"], arrays["gram"], arrays["sizes"])
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _marks(values: Sequence[object]) -> str:
