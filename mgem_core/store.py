@@ -176,11 +176,12 @@ class Store:
             row = db.execute("SELECT id, config FROM runs WHERE status = 'queued' ORDER BY id LIMIT 1").fetchone()
             if row is None:
                 return None
-            db.execute(
-                "UPDATE runs SET status = 'running', wanted = 'run', attempts = attempts + 1, started = ? WHERE id = ?",
-                (time.time(), row["id"]),
+            config = RunConfig.model_validate_json(row["config"])
+            db.execute(  # the key is made anew: the code may have changed since the run was queued
+                "UPDATE runs SET status = 'running', wanted = 'run', attempts = attempts + 1, started = ?, key = ? WHERE id = ?",
+                (time.time(), run_key(config), row["id"]),
             )
-        return row["id"], RunConfig.model_validate_json(row["config"])
+        return row["id"], config
 
     def put_back(self, run: int) -> None:
         """Queue a claimed run again; it goes on from its checkpoint."""

@@ -5,12 +5,16 @@ import os
 import resource
 import signal
 import sqlite3
+import sys
 import time
 from pathlib import Path
 
 import chaos
 import pytest
 
+from mgem_core.config import UsageError
+from mgem_core.runner import worker
+from mgem_core.runner.local import LocalPool
 from mgem_core.runner.worker import explained
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
@@ -172,6 +176,14 @@ def test_a_ray_cluster_that_is_not_there_is_one_sentence(home):
     assert command.wait(timeout=60) == 2
     assert "ray is '127.0.0.1:1', but no Ray cluster answers there" in (home / "runner.log").read_text()
     assert not chaos.wait_for_quiet(home)
+
+
+def test_workers_that_do_not_start_are_given_up_with_one_sentence(monkeypatch):
+    monkeypatch.setattr(worker, "main", sys.exit)  # with its pipe for a reason: code 1
+    pool = LocalPool(2)
+    with pytest.raises(UsageError, match="its worker process ended with code 1, 3 times in a row"):
+        until(lambda: pool.poll(0.1))
+    pool.close()
 
 
 def test_an_unknown_error_is_told_in_one_line_with_its_place():

@@ -7,16 +7,19 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import cast
 
-from mgem_core.config import RunConfig
+from mgem_core.config import RunConfig, UsageError
 from mgem_core.runner import Ended, Told, worker
 
-SILENT = 60.0  # seconds without a heartbeat after which a worker is given up
+SILENT = 60.0  # seconds without a sign of life after which a worker is given up
+STARTING = 300.0  # the same for its first one: importing torch from a slow disk takes long
+STARTS = 3  # workers in a row that do not start, after which no more are tried
 STUBBORN = 1.2  # seconds after which a worker that does not cancel is ended
 
 
 class LocalPool:
     def __init__(self, workers: int):
         self.workers = [_Worker() for _ in range(workers)]
+        self.stillborn = 0  # in a row
 
     def free(self) -> int:
         return sum(one.idle() for one in self.workers)
@@ -35,14 +38,23 @@ class LocalPool:
     def poll(self, seconds: float) -> list[tuple[int, Told]]:
         wait([end for one in self.workers for end in (one.pipe, one.process.sentinel)], seconds)
         told = []
-        for place, one in enumerate(self.workers):
+        for one in list(self.workers):
             told += one.told()
             if reason := one.gone():
                 if one.run is not None:
                     told.append((one.run, Ended("cancelled") if one.unwanted else Ended("lost", reason)))
-                one.end()
-                self.workers[place] = _Worker()
+                self._replace(one, reason)
         return told
+
+    def _replace(self, lost: "_Worker", reason: str) -> None:
+        """Another worker for a lost one; where none would start, those that are left must do."""
+        lost.end()
+        self.workers.remove(lost)
+        self.stillborn = 0 if lost.ready else self.stillborn + 1
+        if self.stillborn < STARTS:
+            self.workers.append(_Worker())
+        elif not self.workers:
+            raise UsageError(f"no worker could be started ({reason}, {STARTS} times in a row); runner.log tells more.")
 
     def close(self) -> None:
         for one in self.workers:
@@ -70,17 +82,14 @@ class _Worker:
 
     def told(self) -> list[tuple[int, Told]]:
         """Everything in the pipe."""
-        messages = []
+        messages: list[tuple[int, Told]] = []
         try:
             while self.pipe.poll():
                 message = self.pipe.recv()
-                self.heard = time.monotonic()
-                if message == "ready":
-                    self.ready = True
-                elif message is not None:
-                    messages.append(message)
-                    if isinstance(message[1], Ended):
-                        self.run = None
+                self.ready, self.heard = True, time.monotonic()
+                messages += message
+                if message and isinstance(message[-1][1], Ended):
+                    self.run = None
         except (EOFError, OSError):
             pass
         return messages
@@ -96,7 +105,8 @@ class _Worker:
         now = time.monotonic()
         if self.run is not None and self.unwanted and now - self.unwanted > STUBBORN:
             return "it did not stop when asked"
-        return f"its worker was silent for {SILENT:.0f} s" if now - self.heard > SILENT else ""
+        allowed = SILENT if self.ready else STARTING
+        return f"its worker was silent for {allowed:.0f} s" if now - self.heard > allowed else ""
 
     def end(self) -> None:
         self.process.kill()

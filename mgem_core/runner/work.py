@@ -12,11 +12,11 @@ from typing import IO
 
 from mgem_core.events import Finished
 from mgem_core.home import home, replace_file
-from mgem_core.runner import Ended, Pool, Told
+from mgem_core.runner import Ended, Pool
 from mgem_core.store import Store
 
 ATTEMPTS = 3
-TICK, GATHER = 0.2, 0.1  # seconds
+TICK = 0.2  # seconds
 
 
 def store_path() -> Path:
@@ -75,15 +75,6 @@ class Runner:
                 busy = time.monotonic()
 
     def _tick(self) -> None:
-        told = [(run, what) for run, what in self._told() if run in self.active]  # not of runs given up
-        self.ends |= {run: what for run, what in told if isinstance(what, Ended)}
-        self.active -= set(self.ends)
-        self.store.record([(run, what) for run, what in told if not isinstance(what, Ended | bytes)])
-        for run, what in told:  # after what was told before it: nothing is lost if this process dies in between
-            if isinstance(what, bytes):
-                self._keep(run, what)
-            elif isinstance(what, Finished):
-                self._checkpoint(run).unlink(missing_ok=True)
         for run, end in list(self.ends.items()):
             self._settle(run, end)
             del self.ends[run]
@@ -94,13 +85,15 @@ class Runner:
             self.active.add(run)
             checkpoint = self._checkpoint(run)
             self.pool.start(run, config, checkpoint.read_bytes() if checkpoint.exists() else None)
-
-    def _told(self) -> list[tuple[int, Told]]:
-        """What was told in the last moment: many events are one transaction, but no worker waits for its next run."""
-        told, until = self.pool.poll(TICK), time.monotonic() + GATHER
-        while told and not any(isinstance(what, Ended) for _, what in told) and (left := until - time.monotonic()) > 0:
-            told += self.pool.poll(left)
-        return told
+        told = [(run, what) for run, what in self.pool.poll(TICK) if run in self.active]  # not of runs given up
+        self.ends |= {run: what for run, what in told if isinstance(what, Ended)}
+        self.active -= set(self.ends)
+        self.store.record([(run, what) for run, what in told if not isinstance(what, Ended | bytes)])
+        for run, what in told:  # after what was told before it: nothing is lost if this process dies in between
+            if isinstance(what, bytes):
+                self._keep(run, what)
+            elif isinstance(what, Finished):
+                self._checkpoint(run).unlink(missing_ok=True)
 
     def _keep(self, run: int, state: bytes) -> None:
         try:

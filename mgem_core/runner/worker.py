@@ -14,18 +14,23 @@ from mgem_core import RunConfig, UsageError, run
 from mgem_core.events import Event
 from mgem_core.runner import Ended, Told
 
-HEARTBEAT = 1.0
+SPEAK, HEARTBEAT = 0.1, 1.0  # seconds
+ENOUGH = 100  # untold events, with which training waits for the runner to hear them
 
 
 def main(pipe: Connection) -> None:
     """Serve until the runner closes the pipe or dies."""
     jobs: queue.Queue[tuple[int, str, bytes | None]] = queue.Queue()
     unwanted: set[int] = set()
+    untold: list[tuple[int, Told]] = []
     speaking = threading.Lock()
 
-    def tell(message: object) -> None:
+    def tell() -> None:
+        """Everything untold in one message; an empty one is a sign of life."""
         with speaking:
-            pipe.send(message)
+            told = untold[:]
+            pipe.send(told)
+            del untold[: len(told)]
 
     def listen() -> None:
         try:
@@ -35,13 +40,16 @@ def main(pipe: Connection) -> None:
         except (EOFError, OSError):
             os._exit(0)
 
-    def beat() -> None:
+    def speak() -> None:
+        spoke = 0.0
         while True:
-            time.sleep(HEARTBEAT)
-            try:
-                tell(None)
-            except OSError:
-                os._exit(0)
+            time.sleep(SPEAK)
+            if untold or time.monotonic() - spoke > HEARTBEAT:
+                spoke = time.monotonic()
+                try:
+                    tell()
+                except OSError:
+                    os._exit(0)
 
     def outlive_nobody() -> None:
         parent = multiprocessing.parent_process()
@@ -49,19 +57,22 @@ def main(pipe: Connection) -> None:
             wait([parent.sentinel])
             os._exit(0)
 
-    for watch in (listen, beat, outlive_nobody):
+    for watch in (listen, outlive_nobody):
         threading.Thread(target=watch, daemon=True).start()
     import torch  # noqa: F401  (the slow part of a first run, done before one is asked for)
 
-    tell("ready")
+    threading.Thread(target=speak, daemon=True).start()  # from its first word on, a worker is ready
     while True:
         number, config, state = jobs.get()
         for told in train(config, state):
             if number in unwanted and not isinstance(told, Ended):
                 told = Ended("cancelled")
-            tell((number, told))
+            untold.append((number, told))
             if isinstance(told, Ended):
                 break
+            if len(untold) >= ENOUGH:
+                tell()
+        tell()
         unwanted.discard(number)
 
 
