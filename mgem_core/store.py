@@ -177,10 +177,9 @@ class Store:
             if row is None:
                 return None
             config = RunConfig.model_validate_json(row["config"])
-            db.execute(  # the key is made anew: the code may have changed since the run was queued
-                "UPDATE runs SET status = 'running', wanted = 'run', attempts = attempts + 1, started = ?, key = ? WHERE id = ?",
-                (time.time(), run_key(config), row["id"]),
-            )
+            change = "status = 'running', wanted = 'run', attempts = attempts + 1, started = ?, key = ?"
+            key = run_key(config)  # made anew: the code may have changed since the run was queued
+            db.execute(f"UPDATE runs SET {change} WHERE id = ?", (time.time(), key, row["id"]))
         return row["id"], config
 
     def put_back(self, run: int) -> None:

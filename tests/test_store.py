@@ -41,6 +41,16 @@ def test_a_second_sweep_shares_what_is_known(store):
     assert store.counts(third)["queued"] == 4
 
 
+def test_a_run_counts_as_the_work_of_the_code_that_trains_it(store, monkeypatch):
+    store.submit(SPEC)
+    monkeypatch.setattr("mgem_core.sweeps.code_version", lambda: "newer")
+    for _ in range(4):
+        finish(store, store.claim()[0])
+    assert store.counts(store.submit(SPEC))["finished"] == 4
+    monkeypatch.undo()
+    assert store.counts(store.submit(SPEC))["queued"] == 4
+
+
 def test_a_sweep_takes_up_again_what_failed_or_was_cancelled(store):
     store.submit(SPEC)
     one, other = store.claim()[0], store.claim()[0]
