@@ -105,7 +105,7 @@ def _spec(options: argparse.Namespace) -> SweepSpec:
     start = PRESETS[options.preset][1] if options.preset else SweepSpec()
     given = {name: _values(text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
     base = {name: value for name, value in start.base.items() if name not in given}
-    return SweepSpec(base=base, grid={**start.grid, **given})
+    return SweepSpec(base=base, grid=[{**grid, **given} for grid in start.grids])
 
 
 def _values(text: str) -> list[str]:

@@ -25,7 +25,11 @@ def runs(store: Store, sweep: int | None = None) -> pd.DataFrame:
     frame = pd.DataFrame([tuple(row) for row in rows], columns=[*COLUMNS, "configuration"])
     configs = pd.DataFrame([json.loads(text) for text in frame["configuration"]], index=frame.index)
     frame["configuration"] = frame["configuration"].str.replace(r'"seed":[0-9]+,', "", regex=True)
-    return pd.concat([frame, configs], axis=1)
+    frame = pd.concat([frame, configs], axis=1)
+    if len(frame):
+        done = (frame["task"] * frame["iterations"] + frame["step"]) / (frame["tasks"] * frame["iterations"])
+        frame["progress"] = done.where(frame["status"] != "finished", 1.0).fillna(0.0)
+    return frame
 
 
 def configurations(store: Store, sweep: int | None = None) -> pd.DataFrame:

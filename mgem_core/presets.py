@@ -5,16 +5,18 @@ from typing import Any
 from mgem_core.sweeps import SweepSpec
 
 
-def _spec(base: dict[str, Any], **grid: list[Any]) -> SweepSpec:
-    return SweepSpec(base=base, grid=grid)
+def _spec(base: dict[str, Any], *grids: dict[str, list[Any]], **common: list[Any]) -> SweepSpec:
+    return SweepSpec(base=base, grid=[{**grid, **common} for grid in grids or ({},)])
 
 
 PRESETS: dict[str, tuple[str, SweepSpec]] = {
     "quick-look": (
-        "GEM and p-mGEM on three tasks of permuted digits",
+        "GEM, p-mGEM and d-mGEM on three tasks of permuted digits",
         _spec(
             {"tasks": 3, "iterations": 60, "memory": 128, "probe_every": 10},
-            modules=[1, 4],
+            {"modules": [1], "splits": [1]},
+            {"modules": [4], "splits": [1]},
+            {"modules": [1], "splits": [2]},
             strength=[0.0, 0.1, 0.5, 1.0],
             seed=[0, 1],
         ),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mgem_core.config import RunConfig, UsageError
-from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned, number
+from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
 from mgem_core.sweeps import SweepSpec, run_key
 
 STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
@@ -256,8 +256,8 @@ def _record(db: sqlite3.Connection, run: int, event: Event) -> None:
         data = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(event).items()}
         values = (run, event.task, step, type(event).__name__, json.dumps(data))
         db.execute("INSERT OR REPLACE INTO events (run, task, step, kind, data) VALUES (?, ?, ?, ?, ?)", values)
-        if isinstance(event, Stepped | Probed):
-            db.execute("UPDATE runs SET task = ?, step = ? WHERE id = ?", (event.task, event.step, run))
+        at = (event.task + 1, 0) if isinstance(event, TaskLearned) else (event.task, event.step)
+        db.execute("UPDATE runs SET task = ?, step = ? WHERE id = ?", (*at, run))
 
 
 def _packed(event: Snapped) -> bytes:

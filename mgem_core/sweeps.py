@@ -16,17 +16,21 @@ DECISIVE = ("config", "models", "partition", "gradients", "dual", "direction", "
 
 
 class SweepSpec(BaseModel):
-    """Every combination of the values in `grid`, on top of `base`."""
+    """Every combination of the values in `grid`, on top of `base`; of several grids, one after the other."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     base: dict[str, Any] = Field(default_factory=dict)
-    grid: dict[str, list[Any]] = Field(default_factory=dict)
+    grid: dict[str, list[Any]] | list[dict[str, list[Any]]] = Field(default_factory=dict)
+
+    @property
+    def grids(self) -> list[dict[str, list[Any]]]:
+        return self.grid if isinstance(self.grid, list) else [self.grid]
 
     def runs(self) -> list[RunConfig]:
         """The different runs, in the order of the grid; combinations that mean the same run are one."""
-        combinations = product(*self.grid.values())
-        configs = (RunConfig(**{**self.base, **dict(zip(self.grid, values, strict=True))}) for values in combinations)
+        combinations = (dict(zip(grid, values, strict=True)) for grid in self.grids for values in product(*grid.values()))
+        configs = (RunConfig(**{**self.base, **values}) for values in combinations)
         return list(dict.fromkeys(config.canonical() for config in configs))
 
 

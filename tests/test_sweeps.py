@@ -13,6 +13,11 @@ def test_a_grid_is_every_combination():
     assert {run.tasks for run in runs} == {3}
 
 
+def test_several_grids_follow_each_other_and_share_what_they_have_in_common():
+    spec = SweepSpec(grid=[{"modules": [1, 4]}, {"splits": [1, 2]}])
+    assert [run.label for run in spec.runs()] == ["GEM", "p-mGEM(4)", "d-mGEM(2)"]
+
+
 def test_combinations_that_mean_the_same_run_are_one():
     grid = {"method": ["single", "ewc", "gem"], "splits": [1, 2], "strength": [0.0, 0.5], "ewc_lambda": [1.0, 10.0]}
     labels = [run.label for run in SweepSpec(grid=grid).runs()]
@@ -48,7 +53,7 @@ def test_a_bad_value_anywhere_in_the_grid_is_an_error():
 
 def test_every_preset_has_its_runs():
     counts = {name: len(spec.runs()) for name, (_, spec) in PRESETS.items()}
-    assert counts == {"quick-look": 16, "modules-against-strength": 144, "built-in-digits": 72}
+    assert counts == {"quick-look": 24, "modules-against-strength": 144, "built-in-digits": 72}
 
 
 def test_time_is_estimated_from_measured_speeds():

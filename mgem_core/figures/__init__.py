@@ -1,0 +1,1 @@
+"""Pictures and tables of runs: `data` makes the numbers, `interactive` shows them, `printed` and `files` keep them."""

@@ -1,0 +1,216 @@
+"""Runs → the numbers behind every plot and table: one row per configuration, for the screen and for every file."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from mgem_core import frames
+from mgem_core.metrics import hypervolume, pareto_front, share_dominated
+from mgem_core.store import Store
+
+Axes = Literal["unit", "raw", "cosine"]
+NAMED = ("method", "modules", "splits", "solver")  # a label tells these
+MEASURES = ("acc", "fwd", "bwd", "x", "y")
+
+
+@dataclass(frozen=True)
+class View:
+    """What to look at, and how."""
+
+    benchmark: str = ""  # of a sweep over several; the first if empty
+    axes: Axes = "unit"
+    pair: tuple[int, int] | None = (0, 1)  # (s, t), counted from 0, as in the paper's figure; the mean of all if None
+    after: int | None = None  # as it was after that many tasks; as it is now if None
+
+
+class Seen(NamedTuple):
+    """What one run has shown so far."""
+
+    pairs: np.ndarray  # a row per (s, t), which are its first two numbers: means over the probed steps of task t
+    R: np.ndarray  # [tasks learned, T]
+
+
+class Watch:
+    """What the runs of a store have shown; only runs that moved are read again."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, tuple[object, Seen]] = {}
+
+    def look(self, store: Store, runs: pd.DataFrame) -> dict[int, Seen]:
+        marks = dict(
+            zip(runs["id"], zip(runs["status"], runs["attempts"], runs["task"], runs["step"], strict=True), strict=True)
+        )
+        moved = [run for run, mark in marks.items() if run not in self.seen or self.seen[run][0] != mark]
+        for run, seen in _read(store, moved).items():
+            self.seen[run] = marks[run], seen
+        return {run: self.seen[run][1] for run in marks}
+
+
+def _read(store: Store, runs: list[int]) -> dict[int, Seen]:
+    marks = ",".join(str(int(run)) for run in runs)
+    query = f"SELECT run, kind, data FROM events WHERE run IN ({marks}) AND kind != 'Stepped' ORDER BY run, task, step"
+    probes: dict[int, list[tuple[float, ...]]] = {run: [] for run in runs}
+    rows: dict[int, list[list[float]]] = {run: [] for run in runs}
+    for run, kind, text in store.rows(query):
+        told = json.loads(text)
+        if kind == "TaskLearned":
+            rows[run].append(told["row"])
+        else:
+            probes[run] += _probed(told)
+    return {run: Seen(_means(probes[run]), np.array(rows[run], float)) for run in runs}
+
+
+COLUMN = {"raw": 2, "unit": 4, "cosine": 6}  # of x in Seen.pairs; y follows
+
+
+def _probed(told: dict[str, Any]) -> list[tuple[float, ...]]:
+    """One step as a row per past task: ⟨g_s,z⟩ and ⟨g_t,z⟩, raw, per unit ‖z‖, and as cosines."""
+    y, norm_z, norm_gt = told["gt_z"], told["norm_z"] or np.nan, told["norm_gt"] or np.nan
+    return [
+        (s, told["task"], x, y, x / norm_z, y / norm_z, x / norm_z / (norm_gs or np.nan), y / norm_z / norm_gt)
+        for s, (x, norm_gs) in enumerate(zip(told["gs_z"], told["norm_gs"], strict=True))
+    ]
+
+
+def _means(probes: list[tuple[float, ...]]) -> np.ndarray:
+    rows = np.array(probes, float).reshape(-1, 8)
+    order, which = np.unique(rows[:, :2], axis=0, return_inverse=True)
+    return np.array([rows[which == i].mean(axis=0) for i in range(len(order))]).reshape(-1, 8)
+
+
+def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = None) -> pd.DataFrame:
+    """One row per configuration among `runs` (a frame of frames.runs), in the order of their first runs.
+
+    key, line (its legend entry), label, family, q; x ± x_sem = ⟨g_s,z⟩ and y ± y_sem = ⟨g_t,z⟩ on the view's axes;
+    acc, fwd, bwd, each with _std and _sem over seeds; curve: mean accuracy after each task; runs, finished, active,
+    failed, progress; front: not dominated in (x, y) by any other.
+    """
+    runs = runs[runs["benchmark"] == (view.benchmark or benchmarks(runs)[0])] if len(runs) else runs
+    if runs.empty:
+        return pd.DataFrame(columns=["key", "line", "label", "family", "q", "front", *MEASURES])
+    seen = (watch or Watch()).look(store, runs)
+    each = runs.assign(**_measured(seen, runs["id"], view))
+    groups = each.groupby("configuration", sort=False)
+    frame = each.drop_duplicates("configuration").set_index("configuration")
+    frame = frame.assign(
+        key=[hashlib.sha256(text.encode()).hexdigest()[:8] for text in frame.index],
+        line=_lines(frame),
+        family=frame["label"].str.partition("(")[0],
+        q=frame["strength"].where(frame["method"] == "gem"),
+        runs=groups.size(),
+        **{
+            name: each["status"].isin(statuses).groupby(each["configuration"], sort=False).sum()
+            for name, statuses in (
+                ("finished", ["finished"]),
+                ("active", ["running", "queued"]),
+                ("failed", ["failed", "diverged"]),
+            )
+        },
+        progress=groups["progress"].mean(),
+        curve=groups["curve"].agg(_mean_curve),
+    )
+    for name in MEASURES:
+        frame[name], frame[f"{name}_std"], frame[f"{name}_sem"] = (
+            groups[name].mean(),
+            groups[name].std(),
+            groups[name].sem(),
+        )
+    frame["front"] = pareto_front(frame[["x", "y"]])
+    return frame.reset_index(drop=True)
+
+
+def benchmarks(runs: pd.DataFrame) -> list[str]:
+    return list(dict.fromkeys(runs["benchmark"]))
+
+
+def _measured(seen: dict[int, Seen], runs: pd.Series, view: View) -> dict[str, list[Any]]:
+    """What the view shows of each run: NaN where a run has not come that far."""
+    rows = [_of_run(seen[run], view) for run in runs]
+    return {name: [row[i] for row in rows] for i, name in enumerate((*MEASURES, "curve"))}
+
+
+def _of_run(seen: Seen, view: View) -> tuple[Any, ...]:
+    R = seen.R[: view.after]
+    learned = len(R)
+    if learned and (view.after is None or learned == view.after):
+        acc, fwd = R[-1, :learned].mean(), R[:, :learned].diagonal().mean()
+    else:
+        acc = fwd = np.nan
+    pairs = seen.pairs if view.after is None else seen.pairs[seen.pairs[:, 1] < view.after]
+    if view.pair is not None:
+        pairs = pairs[(pairs[:, :2] == view.pair).all(axis=1)]
+    at = COLUMN[view.axes]
+    x, y = pairs[:, at : at + 2].mean(axis=0) if len(pairs) else (np.nan, np.nan)
+    return acc, fwd, acc - fwd, x, y, [float(R[i, : i + 1].mean()) for i in range(learned)]
+
+
+def _mean_curve(curves: pd.Series) -> list[float]:
+    longest = max(map(len, curves))
+    return [float(np.mean([curve[i] for curve in curves if len(curve) > i])) for i in range(longest)]
+
+
+def _lines(frame: pd.DataFrame) -> list[str]:
+    """A legend entry per configuration: its label, and whatever else but the strength tells it from its namesakes."""
+    skip = {*frames.COLUMNS, *NAMED, "benchmark", "strength", "seed", "progress", "curve", *MEASURES} - {"label"}
+    fields = [name for name in frame.columns if name not in skip]
+    text = frame[fields].astype(str)
+    names = frame["label"].copy()
+    for _, own in text.groupby("label", sort=False):
+        for field in (name for name in fields if own[name].nunique() > 1):
+            names[own.index] += [f" · {field.replace('_', ' ')} {value}" for value in own[field]]
+    return list(names)
+
+
+def pairs(runs: pd.DataFrame) -> list[tuple[int, int]]:
+    """Every (s, t) that these runs could show."""
+    tasks = int(runs["tasks"].max()) if len(runs) else 0
+    return [(s, t) for t in range(1, tasks) for s in range(t)]
+
+
+def in_words(points: pd.DataFrame) -> list[str]:
+    """Which frontier dominates whose and by how much, and who is best at the end, in a few sentences."""
+    known = points.dropna(subset=["x", "y"])
+    lines = {name: own[["x", "y"]].to_numpy() for name, own in known.groupby("line", sort=False)}
+    sentences = []
+    if len(lines) > 1:
+        corner = known[["x", "y"]].min().to_numpy() - 1e-12
+        volume = {name: hypervolume(own, corner) for name, own in lines.items()}
+        base = "GEM" if "GEM" in lines else next(iter(lines))
+        others = sorted((name for name in lines if name != base), key=lambda name: -volume[name])
+        sentences += [_against(name, base, lines, volume) for name in others[:3]]
+    judged = points.dropna(subset=["acc"])
+    if len(judged):
+        best = judged.loc[judged["acc"].idxmax()]
+        sentences.append(f"Best ACC so far: {titled(best)} with {mean_std(best['acc'], best['acc_std'])}.")
+    return sentences
+
+
+def _against(name: str, base: str, lines: dict[str, np.ndarray], volume: dict[str, float]) -> str:
+    share, back = (100 * share_dominated(lines[one], lines[other]) for one, other in ((base, name), (name, base)))
+    gain = f"; hypervolume {100 * (volume[name] / volume[base] - 1):+.0f} %" if volume[base] > 0 else ""
+    gain = gain.replace("-", "−")
+    if share == back == 0:
+        return f"{name} and {base}: neither frontier dominates any of the other{gain}."
+    return f"{name} dominates {share:.0f} % of {base}'s frontier, and {base} {back:.0f} % of its{gain}."
+
+
+def titled(row: pd.Series) -> str:
+    return f"{row['line']}" if pd.isna(row["q"]) else f"{row['line']} at q = {strength(row['q'])}"
+
+
+def strength(q: object) -> str:
+    """A strength as people write it; a list is one per past task."""
+    if isinstance(q, list | tuple):
+        return ", ".join(f"{one:g}" for one in q)
+    return "—" if pd.isna(q) else f"{q:g}"
+
+
+def mean_std(mean: float, std: float) -> str:
+    if pd.isna(mean):
+        return "—"
+    told = f"{mean:.2f}" if pd.isna(std) else f"{mean:.2f} ± {std:.2f}"
+    return told.replace("-", "−")
