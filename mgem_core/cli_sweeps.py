@@ -1,4 +1,4 @@
-"""The commands about many runs: sweep, runs, resume, cancel, work, presets, data."""
+"""The commands about many runs: sweep, runs, resume, cancel, work, presets."""
 
 import argparse
 import importlib.util
@@ -47,9 +47,6 @@ def add_commands(commands: Any) -> None:
 
     presets = commands.add_parser("presets", help="list the presets", allow_abbrev=False)
     presets.set_defaults(command=_presets)
-    data = commands.add_parser("data", help="list the benchmarks and their data", allow_abbrev=False)
-    data.set_defaults(command=_data)
-    data.add_argument("what", choices=["list"])
 
 
 def _runner_options(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +77,9 @@ def _sweep(options: argparse.Namespace) -> int:
     runner = _checked(options)
     spec = _spec(options)
     configs = spec.runs()
+    for name in dict.fromkeys(config.benchmark for config in configs):
+        if missing := BENCHMARKS[name].missing():
+            raise UsageError(missing)
     store = Store(store_path())
     seconds = estimate_seconds(configs, frames.speeds(store), options.workers or default_workers())
     about = f", about {seconds:.0f} s if none is known yet" if seconds else ""
@@ -183,7 +183,7 @@ def _chosen(store: Store, ids: list[str]) -> list[int]:
     """r12 is a run, s3 all runs of a sweep."""
     chosen: list[int] = []
     for text in ids:
-        if text[:1] not in ("r", "s") or not text[1:].isdecimal():
+        if text[:1] not in ("r", "s") or not text[1:].isdecimal() or len(text) > 18:
             raise UsageError(f"{text!r} is neither a run like r12 nor a sweep like s3; mgem runs lists them.")
         number = int(text[1:])
         found = (
@@ -227,10 +227,4 @@ def _work(options: argparse.Namespace) -> int:
 def _presets(options: argparse.Namespace) -> int:
     for name, (text, spec) in PRESETS.items():
         print(f"{name:<26} {len(spec.runs()):>4} runs  {text}")
-    return 0
-
-
-def _data(options: argparse.Namespace) -> int:
-    for name, benchmark in BENCHMARKS.items():
-        print(f"{name:<24} {benchmark.title:<36} built in")
     return 0

@@ -37,10 +37,12 @@ def run(
 ) -> Iterator[Event]:
     """Train as `config` says and yield what happens; the same config yields the same numbers, to the last bit.
 
-    State is saved to the file `checkpoint` (or handed to it as bytes, if it is a function) after every task but the last
-    and every `checkpoint_seconds` in between. `resume` continues from such a file or bytes; a file goes on being renewed
-    unless `checkpoint` says otherwise. A request that cannot be met raises UsageError here, before anything runs.
+    State is saved to the file `checkpoint` (or handed to it as bytes, if it is a function) after every task and every
+    `checkpoint_seconds` in between. `resume` continues from such a file or bytes; a file goes on being renewed unless
+    `checkpoint` says otherwise. A request that cannot be met raises UsageError here, before anything runs.
     """
+    if missing := config.facts.missing():
+        raise UsageError(missing)
     device = pick_device(config.device)
     source = resume if resume is None or isinstance(resume, bytes) else Path(resume)
     state = None if source is None else checkpoints.load(source, config)
@@ -93,8 +95,7 @@ class _Run:
                 yield TaskLearned(self.task, row, self._elapsed())  # before it is saved: rather told twice than never
                 self.R[self.task] = row
                 self.task, self.step = self.task + 1, 0
-                if self.task < config.tasks:  # the last one is followed by the result itself
-                    self._save()
+                self._save()
         except FloatingPointError as error:
             where = f"after {self.step} steps of task {self.task + 1} with learning rate {config.lr:g}"
             yield self._finished("diverged", f"{error}, {where}; try a smaller learning rate")

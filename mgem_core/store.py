@@ -151,6 +151,13 @@ class Store:
             db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND id IN ({_marks(runs)})", runs)
             db.execute("DELETE FROM sweeps WHERE id NOT IN (SELECT sweep FROM members)")
 
+    def forget_sweep(self, sweep: int) -> None:
+        """Forget a sweep and its own ended runs, not those of other sweeps; it stays while a run of its own goes on."""
+        mine = "SELECT run FROM members WHERE sweep = ?1 EXCEPT SELECT run FROM members WHERE sweep != ?1"
+        with self.writing() as db:
+            db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND id IN ({mine})", (sweep,))
+            db.execute(f"DELETE FROM sweeps WHERE id = ?1 AND NOT EXISTS ({mine})", (sweep,))
+
     def rename(self, sweep: int, name: str) -> None:
         with self.writing() as db:
             db.execute("UPDATE sweeps SET name = ? WHERE id = ?", (name, sweep))

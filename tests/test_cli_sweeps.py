@@ -27,7 +27,7 @@ BAD = [
     (["cancel", "x7"], "'x7' is neither a run like r12 nor a sweep like s3"),
     (["cancel", "r7"], "there is no 'r7'"),
     (["resume", "s1"], "there is no 's1'"),
-    (["data", "fetch"], "argument what: invalid choice: 'fetch'"),
+    (["data", "fetch"], "the following arguments are required: NAME"),
 ]
 
 

@@ -141,6 +141,25 @@ def test_an_empty_store_has_empty_frames(store):
     assert frames.speeds(store) == {}
 
 
+def test_forgetting_a_sweep_spares_the_runs_of_others(store):
+    first = store.submit(SPEC)
+    other = store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "seed": [0, 1]}))
+    shared = store.runs_of(other)
+    for _ in range(3):
+        finish(store, store.claim()[0])
+    last = store.claim()[0]
+    store.forget_sweep(first)
+    assert store.runs_of(other) == shared
+    assert [row["id"] for row in store.rows("SELECT id FROM runs ORDER BY id")] == shared
+    assert [row["id"] for row in store.rows("SELECT id FROM sweeps")] == [other]
+    store.forget_sweep(other)  # one of its runs has not ended
+    assert store.runs_of(other) == [last]
+    finish(store, last)
+    store.forget_sweep(other)
+    assert sum(store.counts().values()) == 0
+    assert store.rows("SELECT id FROM sweeps") == []
+
+
 def test_deleting_forgets_ended_runs_and_all_they_told(store):
     sweep = store.submit(SPEC)
     number, _ = store.claim()

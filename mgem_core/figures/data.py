@@ -13,7 +13,6 @@ from mgem_core.metrics import hypervolume, pareto_front, share_dominated
 from mgem_core.store import Store
 
 Axes = Literal["unit", "raw", "cosine"]
-NAMED = ("method", "modules", "splits", "solver")  # a label tells these
 MEASURES = ("acc", "fwd", "bwd", "x", "y")
 
 
@@ -94,6 +93,7 @@ def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = N
         return pd.DataFrame(columns=["key", "line", "label", "family", "q", "front", *MEASURES])
     seen = (watch or Watch()).look(store, runs)
     each = runs.assign(**_measured(seen, runs["id"], view))
+    each.loc[each["method"] == "independent", ["fwd", "bwd"]] = np.nan  # nothing is shared, so nothing is transferred
     groups = each.groupby("configuration", sort=False)
     frame = each.drop_duplicates("configuration").set_index("configuration")
     frame = frame.assign(
@@ -155,7 +155,7 @@ def _mean_curve(curves: pd.Series) -> list[float]:
 
 def _lines(frame: pd.DataFrame) -> list[str]:
     """A legend entry per configuration: its label, and whatever else but the strength tells it from its namesakes."""
-    skip = {*frames.COLUMNS, *NAMED, "benchmark", "strength", "seed", "progress", "curve", *MEASURES} - {"label"}
+    skip = {*frames.COLUMNS, "benchmark", "strength", "seed", "progress", "curve", *MEASURES} - {"label"}
     fields = [name for name in frame.columns if name not in skip]
     text = frame[fields].astype(str)
     names = frame["label"].copy()
@@ -177,7 +177,8 @@ def in_words(points: pd.DataFrame) -> list[str]:
     lines = {name: own[["x", "y"]].to_numpy() for name, own in known.groupby("line", sort=False)}
     sentences = []
     if len(lines) > 1:
-        corner = known[["x", "y"]].min().to_numpy() - 1e-12
+        low, high = known[["x", "y"]].min().to_numpy(), known[["x", "y"]].max().to_numpy()
+        corner = low - 0.1 * (high - low) - 1e-12  # below all, so that the ends of a frontier count too
         volume = {name: hypervolume(own, corner) for name, own in lines.items()}
         base = "GEM" if "GEM" in lines else next(iter(lines))
         others = sorted((name for name in lines if name != base), key=lambda name: -volume[name])
@@ -199,7 +200,8 @@ def _against(name: str, base: str, lines: dict[str, np.ndarray], volume: dict[st
 
 
 def titled(row: pd.Series) -> str:
-    return f"{row['line']}" if pd.isna(row["q"]) else f"{row['line']} at q = {strength(row['q'])}"
+    q = strength(row["q"])
+    return str(row["line"]) if q == "—" else f"{row['line']} at q = {q}"
 
 
 def strength(q: object) -> str:

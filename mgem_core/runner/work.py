@@ -89,11 +89,12 @@ class Runner:
         self.ends |= {run: what for run, what in told if isinstance(what, Ended)}
         self.active -= set(self.ends)
         self.store.record([(run, what) for run, what in told if not isinstance(what, Ended | bytes)])
+        finished = {run for run, what in told if isinstance(what, Finished)}
         for run, what in told:  # after what was told before it: nothing is lost if this process dies in between
-            if isinstance(what, bytes):
+            if isinstance(what, bytes) and run not in finished:
                 self._keep(run, what)
-            elif isinstance(what, Finished):
-                self._checkpoint(run).unlink(missing_ok=True)
+        for run in finished:
+            self._checkpoint(run).unlink(missing_ok=True)
 
     def _keep(self, run: int, state: bytes) -> None:
         try:

@@ -6,10 +6,22 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Data that does not come with the installation; `mgem data fetch` brings it."""
+
+    name: str  # in `mgem data fetch NAME`
+    title: str
+    folder: Callable[[], Path]  # where it belongs
+    lack: Callable[[], str]  # what is wrong there ("which is not in …"), empty if nothing; looks at the files only
+    fetch: Callable[[], None]  # download it, whole or not at all
 
 
 @dataclass(frozen=True)
@@ -23,6 +35,13 @@ class Benchmark:
     defaults: Mapping[str, Any]  # network, tasks, iterations, batch_size, memory
     open: Callable[[int, int], Stream]  # (tasks, seed) → the stream
     learning_rates: Mapping[str, float] = field(default_factory=dict)  # per method, found by measurement
+    dataset: Dataset | None = None  # None: built in
+
+    def missing(self) -> str:
+        """Empty if the data is here; else one sentence: what is missing, where it was looked for, what brings it."""
+        if self.dataset is None or not (lack := self.dataset.lack()):
+            return ""
+        return f"{self.name} needs {self.dataset.title}, {lack}; get it with: mgem data fetch {self.dataset.name}."
 
 
 BENCHMARKS: dict[str, Benchmark] = {}
@@ -35,3 +54,6 @@ def register(benchmark: Benchmark) -> None:
 for _module in pkgutil.iter_modules(__path__):
     if not _module.name.startswith("_"):
         importlib.import_module(f"{__name__}.{_module.name}")
+
+for _benchmark in sorted(BENCHMARKS.values(), key=lambda benchmark: benchmark.dataset is not None):
+    BENCHMARKS[_benchmark.name] = BENCHMARKS.pop(_benchmark.name)  # what is built in comes first

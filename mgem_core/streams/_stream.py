@@ -10,6 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from mgem_core.randomness import rng
+
 View = Callable[[Tensor], Tensor]  # pixels [N, P] as float in 0…1 → what this task shows of them [N, P]
 
 
@@ -57,6 +59,18 @@ class Stream:
         mask = torch.zeros(self.classes, dtype=torch.bool, device=self.images.device)
         mask[list(classes)] = True
         return mask
+
+
+def permutations(train: np.ndarray, test: np.ndarray, side: int, tasks: int, seed: int) -> list[Task]:
+    """Every task shows the same images under a pixel permutation of its own."""
+    views = [permuted(rng(seed, "permutation", t).permutation(side * side)) for t in range(tasks)]
+    return [Task(f"permutation {t + 1}", train, test, view) for t, view in enumerate(views)]
+
+
+def rotations(train: np.ndarray, test: np.ndarray, side: int, tasks: int, seed: int) -> list[Task]:
+    """Task t turns the same images by an angle drawn in its own share of 0–180°."""
+    angles = [180 * (t + rng(seed, "rotation", t).random()) / tasks for t in range(tasks)]
+    return [Task(f"{angle:.0f}°", train, test, rotated(angle, side)) for angle in angles]
 
 
 def permuted(permutation: np.ndarray) -> View:

@@ -35,18 +35,16 @@ def halves() -> tuple[np.ndarray, np.ndarray]:
 
 def permutations(tasks: int, seed: int) -> Stream:
     """Every task shows the digits under a pixel permutation of its own."""
-    from mgem_core.streams._stream import Task, permuted
+    from mgem_core.streams import _stream
 
-    views = [permuted(rng(seed, "permutation", t).permutation(SIDE * SIDE)) for t in range(tasks)]
-    return _stream([Task(f"permutation {t + 1}", *halves(), view) for t, view in enumerate(views)])
+    return _opened(_stream.permutations(*halves(), SIDE, tasks, seed))
 
 
 def rotations(tasks: int, seed: int) -> Stream:
     """Task t turns the digits by an angle drawn in its own share of 0–180°."""
-    from mgem_core.streams._stream import Task, rotated
+    from mgem_core.streams import _stream
 
-    angles = [180 * (t + rng(seed, "rotation", t).random()) / tasks for t in range(tasks)]
-    return _stream([Task(f"{angle:.0f}°", *halves(), rotated(angle, SIDE)) for angle in angles])
+    return _opened(_stream.rotations(*halves(), SIDE, tasks, seed))
 
 
 def split(tasks: int, seed: int) -> Stream:
@@ -56,12 +54,12 @@ def split(tasks: int, seed: int) -> Stream:
     labels = digits()[1]
     pairs = [(2 * t, 2 * t + 1) for t in range(tasks)]
     own = [[half[np.isin(labels[half], pair)] for half in halves()] for pair in pairs]
-    return _stream(
+    return _opened(
         [Task(f"{a}/{b}", train, test, classes=(a, b)) for (a, b), (train, test) in zip(pairs, own, strict=True)]
     )
 
 
-def _stream(tasks: list[Task]) -> Stream:
+def _opened(tasks: list[Task]) -> Stream:
     from mgem_core.streams._stream import Stream
 
     images, labels = digits()

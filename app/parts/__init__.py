@@ -1,0 +1,79 @@
+"""Parts of pages that Streamlit lacks: a plot that keeps zoom and selection over updates, a table with pictures."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import plotly
+import plotly.graph_objects as go
+import streamlit as st
+
+HERE = Path(__file__).parent
+Choose = Callable[[list[str]], None]
+STATIC = HERE.parent / "static" / "plotly.min.js"
+
+
+def _part(name: str, html: str) -> Any:
+    text = {kind: (HERE / f"{name}.{kind}").read_text() for kind in ("js", "css")}
+    return st.components.v2.component(name, html=html, isolate_styles=False, **text)
+
+
+_plot = _part("plot", '<div class="plot" role="group"></div>')
+_table = _part("table", '<div class="configurations"></div>')
+
+
+def provide_plotly() -> None:
+    """The browser loads plotly.js from this server; it is copied from the installed package."""
+    source = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    if not STATIC.exists() or STATIC.stat().st_size != source.stat().st_size:
+        STATIC.parent.mkdir(exist_ok=True)
+        partial = STATIC.with_suffix(".partial")
+        shutil.copyfile(source, partial)
+        partial.replace(STATIC)
+
+
+def plot(
+    figure: go.Figure,
+    key: str,
+    about: str,
+    selected: Sequence[str] = (),
+    on_select: Choose = lambda keys: None,
+    height: int = 420,
+    revision: str = "",
+) -> None:
+    """Show a figure, said in words by `about`; `on_select` gets the keys (customdata) of points as they are selected.
+
+    Zoom stays while `revision` does.
+    """
+    data = {
+        "figure": figure.to_json(),
+        "about": re.sub("<.*?>", "", about),
+        "selected": list(selected),
+        "height": height,
+        "revision": revision,
+    }
+    _plot(key=key, data=data, on_selected_change=_telling(key, on_select))
+
+
+def table(
+    columns: list[dict[str, Any]],
+    rows: list[dict[str, Any]],
+    key: str,
+    about: str,
+    selected: Sequence[str] = (),
+    on_select: Choose = lambda keys: None,
+) -> None:
+    """Show rows, said in words by `about`; `on_select` gets the keys of the rows that are selected.
+
+    A column has name, title, help and kind: text, number, progress or curve; a row has a key, a cell per column
+    ({text, value, bold}), perhaps a color, and may be marked as active.
+    """
+    data = json.dumps({"columns": columns, "rows": rows, "about": about, "selected": list(selected)})
+    _table(key=key, data=data, on_selected_change=_telling(key, on_select))
+
+
+def _telling(key: str, on_select: Choose) -> Callable[[], None]:
+    return lambda: on_select(list(st.session_state[key]["selected"]["keys"]))

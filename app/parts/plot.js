@@ -1,0 +1,57 @@
+// A plotly figure that is updated in place: zoom, pan and selection stay while points arrive.
+const SOURCE = new URL("app/static/plotly.min.js", document.baseURI).href;
+
+function plotly() {
+  window.mgemPlotly ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    Object.assign(script, { src: SOURCE, onload: () => resolve(window.Plotly), onerror: reject });
+    document.head.append(script);
+  });
+  return window.mgemPlotly;
+}
+
+function dressed(figure, data, host) {
+  const look = getComputedStyle(host);
+  const text = look.getPropertyValue("--st-text-color") || "#1A2027";
+  const line = look.getPropertyValue("--st-border-color-light") || "rgba(128,128,128,0.25)";
+  const layout = figure.layout;
+  Object.assign(layout, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: data.height, autosize: true });
+  layout.font = { ...layout.font, color: text, family: look.fontFamily };
+  layout.uirevision = data.revision;
+  for (const name of Object.keys(layout).filter((name) => /^[xy]axis/.test(name))) {
+    Object.assign(layout[name], { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true });
+  }
+  const selected = new Set(data.selected);
+  for (const trace of figure.data) {
+    if (!trace.customdata) continue;
+    const keys = Array.from(trace.customdata);
+    trace.selectedpoints = selected.size ? keys.flatMap((key, i) => (selected.has(key) ? [i] : [])) : null;
+    trace.unselected = { marker: { opacity: 0.25 } };
+  }
+  return figure;
+}
+
+export default function ({ parentElement, data, setStateValue }) {
+  const host = parentElement.querySelector(".plot");
+  host.setAttribute("aria-label", data.about);
+  host.style.minHeight = `${data.height}px`;
+  host.tell = (keys) => setStateValue("selected", { keys, at: Date.now() });
+  host.chosen = data.selected;
+  plotly().then((Plotly) => {
+    const figure = dressed(JSON.parse(data.figure), data, host);
+    const buttons = [["zoom2d", "pan2d", "select2d", "lasso2d"], ["resetScale2d"]];
+    const config = { responsive: true, displaylogo: false, modeBarButtons: buttons };
+    Plotly.react(host, figure.data, figure.layout, config);
+    if (host.bound) return;
+    host.bound = true;
+    const keys = (event) => [...new Set(event.points.map((point) => point.customdata).filter(Boolean))];
+    host.on("plotly_selected", (event) => event && host.tell(keys(event)));
+    host.on("plotly_deselect", () => host.tell([]));
+    host.on("plotly_click", (event) => {
+      const [key] = keys(event);
+      if (!key) return;
+      const rest = host.chosen.filter((one) => one !== key);
+      host.tell(rest.length < host.chosen.length ? rest : event.event.shiftKey ? [...rest, key] : [key]);
+    });
+  });
+}

@@ -1,0 +1,116 @@
+"""What a page needs to know: the store, the runner, and what the URL says."""
+
+import time
+from collections.abc import Container
+from typing import Any
+
+import streamlit as st
+
+from mgem_core import UsageError, frames
+from mgem_core.figures.data import Watch
+from mgem_core.runner.work import ensure_runner, refusal, store_path
+from mgem_core.store import ENDED, Store
+
+IDLE = "900"  # seconds a runner stays warm for the next sweep
+
+
+def store() -> Store:
+    """This session's own connection; a store that cannot be used stops the page with its reason."""
+    path = str(store_path())
+    if st.session_state.get("store path") != path:
+        try:
+            st.session_state["store"], st.session_state["store path"] = Store(store_path()), path
+        except UsageError as error:
+            st.error(str(error), icon="🛑")
+            st.stop()
+    return st.session_state["store"]  # type: ignore[no-any-return]
+
+
+@st.cache_resource
+def watch() -> Watch:
+    return Watch()
+
+
+@st.cache_resource
+def _runner() -> dict[str, Any]:
+    """The runner that this server started last, and why it could not work if so."""
+    return {"process": None, "refused": ""}
+
+
+def wake_runner() -> None:
+    """See that there is a runner; one that is warm trains the moment it is asked to."""
+    mine = _runner()
+    mine["process"], mine["refused"] = ensure_runner("--idle", IDLE) or mine["process"], ""
+
+
+def keep_runner() -> str:
+    """While runs wait, replace a runner that died; one that cannot work says why, and is not tried again and again."""
+    mine = _runner()
+    mine["refused"] = mine["refused"] or refusal(mine["process"])
+    if not mine["refused"]:
+        mine["process"] = ensure_runner("--idle", IDLE) or mine["process"]
+    return str(mine["refused"])
+
+
+def sweeps(store: Store) -> dict[int, dict[str, Any]]:
+    """Every sweep, the newest first: its name, when it was made, how many runs it has."""
+    query = (
+        "SELECT sweeps.id, name, created, count(run) AS runs FROM sweeps JOIN members ON sweep = sweeps.id "
+        "GROUP BY sweeps.id ORDER BY sweeps.id DESC"
+    )
+    return {row["id"]: dict(row) for row in store.rows(query)}
+
+
+def ended(store: Store, sweep: int) -> bool:
+    return not any(count for status, count in store.counts(sweep).items() if status not in ENDED)
+
+
+def ids_in_url(name: str, letter: str) -> list[int]:
+    """?runs=r3,r5 → [3, 5]; what is no such thing is left out."""
+    parts = st.query_params.get(name, "").split(",")
+    return [int(part[1:]) for part in parts if part[:1] == letter and part[1:].isdecimal() and len(part) < 18]
+
+
+def put_in_url(name: str, values: list[str]) -> None:
+    if values:
+        st.query_params[name] = ",".join(values)
+    else:
+        st.query_params.pop(name, None)
+
+
+def kept(name: str, known: Container[str]) -> list[str]:
+    """A selection that lives in the session and is told in the URL, from which it starts."""
+    told = st.query_params.get(name, "")
+    chosen = [key for key in st.session_state.setdefault(name, told.split(",")) if key in known]
+    if told != ",".join(chosen):
+        put_in_url(name, chosen)
+    return chosen
+
+
+def later(message: str) -> None:
+    """Say it on the next run of the page, which is about to come."""
+    st.session_state["flash"] = message
+
+
+def say() -> None:
+    if message := st.session_state.pop("flash", ""):
+        st.toast(message)
+
+
+@st.cache_data(ttl=20, show_spinner=False)
+def speeds(_store: Store, path: str) -> dict[str, float]:
+    return frames.speeds(_store)
+
+
+def duration(seconds: float) -> str:
+    """About how long, as people say it."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def ago(then: float) -> str:
+    seconds = time.time() - then
+    return (
+        "just now" if seconds < 5 else f"{duration(seconds)} ago" if seconds < 86400 else f"{seconds / 86400:.0f} days ago"
+    )

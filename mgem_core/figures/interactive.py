@@ -1,0 +1,159 @@
+"""The numbers of `data` as plotly figures: for the dashboard, and for HTML that stands alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from mgem_core.figures.data import View, strength
+from mgem_core.figures.style import ENVELOPE, axis_titles, dash, of_family
+
+FAR = 1000  # points from which WebGL draws them
+LAYOUT: dict[str, Any] = {
+    "template": "plotly_white",
+    "margin": {"l": 62, "r": 36, "t": 8, "b": 48},
+    "hovermode": "closest",
+    "dragmode": "zoom",
+    "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)"},
+    "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+    "uirevision": "kept",  # zoom and selection outlive new data
+}
+
+
+def frontier(points: pd.DataFrame, view: View, hide_dominated: bool = False, chosen: Sequence[str] = ()) -> go.Figure:
+    """⟨g_s,z⟩ against ⟨g_t,z⟩: a line per method, a point per strength, and the envelope of all."""
+    x, y = axis_titles(view)
+    known = points.dropna(subset=["x", "y"])
+    best = known[known["front"]].sort_values("x")
+    figure = go.Figure(layout={**LAYOUT, "xaxis_title": x, "yaxis_title": y})
+    if len(best):
+        envelope = {"color": "rgba(128,128,128,0.35)", "width": 9}
+        figure.add_scatter(
+            x=best["x"], y=best["y"], mode="lines", line=envelope, name=ENVELOPE, hoverinfo="skip", uid="envelope"
+        )
+    _lines(figure, known[known["front"]] if hide_dominated else known, ("x", "y"), ("x_sem", "y_sem"), chosen)
+    return figure
+
+
+def transfer(points: pd.DataFrame, view: View, chosen: Sequence[str] = ()) -> go.Figure:
+    """BWD against FWD: a line per method, a point per strength, and dashed lines of equal ACC."""
+    known = points.dropna(subset=["bwd", "fwd"])
+    figure = go.Figure(
+        layout={
+            **LAYOUT,
+            "xaxis_title": "BWD · what later tasks took (points)",
+            "yaxis_title": "FWD · just after learning (%)",
+        }
+    )
+    for acc, ends in equal_acc(known).items():
+        figure.add_scatter(
+            **{"x": [end[0] for end in ends], "y": [end[1] for end in ends], "mode": "lines+text", "uid": f"acc{acc}"},
+            **{"text": ["", f"ACC {acc:g}"], "textposition": "bottom left", "textfont": {"size": 10, "color": "#808080"}},
+            **{"line": {"dash": "dash", "width": 1, "color": "#a0a0a0"}, "hoverinfo": "skip", "showlegend": False},
+        )
+    _lines(figure, known, ("bwd", "fwd"), ("bwd_std", "fwd_std"), chosen)
+    return figure
+
+
+def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
+    """Lines y = ACC − x through the picture of (BWD, FWD) points: about four round values of ACC, with two ends each."""
+    if points.empty:
+        return {}
+    x, y = (
+        ((points[at] - points[f"{at}_std"].fillna(0)).min(), (points[at] + points[f"{at}_std"].fillna(0)).max())
+        for at in ("bwd", "fwd")
+    )
+    wide = max(x[1] - x[0], y[1] - y[0], 1.0) * 0.05
+    left, right = x[0] - wide, x[1] + wide
+    low, high = left + y[0] - wide, right + y[1] + wide
+    step = next(s for s in (0.5, 1, 2, 5, 10, 20, 50) if (high - low) / s <= 6)
+    values = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    return {float(acc): [(left, acc - left), (right, acc - right)] for acc in values}
+
+
+def _lines(
+    figure: go.Figure, points: pd.DataFrame, at: tuple[str, str], errors: tuple[str, str], chosen: Sequence[str]
+) -> None:
+    dashes = dash(points)
+    scatter = go.Scattergl if len(points) > FAR else go.Scatter
+    by_strength = points.sort_values("q", key=lambda q: pd.to_numeric(q, errors="coerce"), kind="stable")
+    for line, own in by_strength.groupby("line", sort=False):
+        style = of_family(own["family"].iloc[0])
+        x, y = own[at[0]], own[at[1]]
+        figure.add_trace(
+            scatter(
+                **{"x": x, "y": y, "name": line, "uid": line, "mode": "lines+markers", "opacity": 0.95},
+                line={"color": style.color, "dash": dashes[line][0], "width": 1.5},
+                marker={
+                    "color": style.color,
+                    "symbol": [f"{style.symbol}-open" if active else style.symbol for active in own["active"] > 0],
+                    "size": [16 if key in chosen else 10 for key in own["key"]],
+                    "line": {"width": [3 if key in chosen else 1 for key in own["key"]], "color": style.color},
+                },
+                error_x=_bars(own[errors[0]], style.color),
+                error_y=_bars(own[errors[1]], style.color),
+                customdata=own["key"],
+                text=[_hover(row) for row in own.to_dict("records")],
+                hovertemplate="%{text}<extra></extra>",
+            )
+        )
+
+
+def _bars(errors: pd.Series, color: str) -> dict[str, Any]:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return {"array": errors.fillna(0), "color": f"rgba({red},{green},{blue},0.4)", "thickness": 1, "width": 2}
+
+
+def _hover(row: Mapping[str, Any]) -> str:
+    q = "" if strength(row["q"]) == "—" else f", q = {strength(row['q'])}"
+    lines = [f"<b>{row['line']}</b>{q}"]
+    if row["x"] == row["x"]:
+        lines.append(f"⟨g<sub>s</sub>,z⟩ {_told(row['x'], '.4g')}, ⟨g<sub>t</sub>,z⟩ {_told(row['y'], '.4g')}")
+    if row["acc"] == row["acc"]:
+        lines.append(", ".join(f"{name.upper()} {_told(row[name], '.2f')}" for name in ("acc", "fwd", "bwd")))
+    lines.append(f"{row['finished']} of {row['runs']} seeds{', still training' if row['active'] else ''}")
+    lines.append(f"lr {row['lr']:g}, memory {row['memory']}, {row['tasks']} tasks × {row['iterations']} steps")
+    return "<br>".join(lines)
+
+
+def _told(value: float, form: str) -> str:
+    return format(value, form).replace("-", "−")
+
+
+def matrices(named: Mapping[str, np.ndarray]) -> go.Figure:
+    """R as heat maps, side by side on one scale: row i, column j is the accuracy on task j after task i, in percent."""
+    columns = min(4, len(named))
+    rows = -(-len(named) // columns)
+    figure = make_subplots(rows, columns, subplot_titles=list(named), horizontal_spacing=0.06, vertical_spacing=0.25 / rows)
+    for number, R in enumerate(named.values()):
+        count = R.shape[1]
+        ticks = [f"{i + 1}" for i in range(count)]
+        figure.add_heatmap(
+            **{"z": R, "x": ticks, "y": ticks[: len(R)], "coloraxis": "coloraxis"},
+            **{
+                "texttemplate": "%{z:.0f}" if count <= 10 else "",
+                "hovertemplate": "task %{x} after task %{y}: %{z:.2f} %<extra></extra>",
+            },
+            row=number // columns + 1,
+            col=number % columns + 1,
+        )
+    figure.update_yaxes(autorange="reversed", type="category", title_text="after task", title_standoff=2)
+    figure.update_xaxes(type="category", title_text="accuracy on task", title_standoff=2)
+    scale = {"colorscale": "Viridis", "colorbar": {"title": "%"}}
+    return figure.update_layout(
+        template="plotly_white", coloraxis=scale, margin={"l": 50, "r": 10, "t": 30, "b": 45}, height=40 + 290 * rows
+    )
+
+
+def curves(series: Mapping[str, pd.DataFrame], y: str, title: str, iterations: Mapping[str, int]) -> go.Figure:
+    """One quantity of several runs over their steps; tasks follow each other."""
+    figure = go.Figure(layout={**LAYOUT, "xaxis_title": "step", "yaxis_title": title})
+    palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]
+    for number, (name, frame) in enumerate(series.items()):
+        if len(frame):
+            steps = frame["task"] * iterations[name] + frame["step"]
+            figure.add_scatter(x=steps, y=frame[y], name=name, uid=name, line={"color": palette[number % len(palette)]})
+    return figure

@@ -1,0 +1,73 @@
+"""One colour and one symbol per family of methods, everywhere: on the screen, in files, light or dark."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from mgem_core.figures.data import View
+
+
+class Style(NamedTuple):
+    color: str
+    symbol: str  # plotly's name
+    marker: str  # matplotlib's
+
+
+# Okabe and Ito's colours, which colour-blind people tell apart; symbols tell the families apart without any.
+STYLE = {
+    "GEM": Style("#0072B2", "circle", "o"),
+    "p-mGEM": Style("#D55E00", "triangle-up", "^"),
+    "d-mGEM": Style("#009E73", "square", "s"),
+    "md-GEM": Style("#CC79A7", "diamond", "D"),
+    "approx-GEM": Style("#E69F00", "cross", "P"),
+    "EWC": Style("#56B4E9", "hexagon", "h"),
+    "MER": Style("#8C6D31", "triangle-down", "v"),
+    "Single": Style("#808080", "star", "*"),
+    "Independent": Style("#808080", "pentagon", "p"),
+}
+MODULES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#808080"]  # in partitions
+DASHES = [("solid", "-"), ("dash", "--"), ("dot", ":"), ("dashdot", "-."), ("longdash", (0, (8, 3)))]
+ENVELOPE = "adaptive (envelope)"
+
+
+def of_family(name: str) -> Style:
+    return STYLE.get(name, Style("#808080", "circle", "o"))
+
+
+def family(label: str) -> str:
+    """ "p-mGEM(4)" is of the family p-mGEM."""
+    return label.partition("(")[0]
+
+
+def dash(points: pd.DataFrame) -> dict[str, tuple[str, object]]:
+    """Lines of one family differ by their dashes: line → (plotly's, matplotlib's)."""
+    lines = points.drop_duplicates("line")
+    number = lines.groupby("family").cumcount()
+    return {line: DASHES[i % len(DASHES)] for line, i in zip(lines["line"], number, strict=True)}
+
+
+def axis_titles(view: View) -> tuple[str, str]:
+    """What x and y are, in plotly's HTML."""
+    x, y = (f"⟨g<sub>{one}</sub>, z⟩" for one in "st")
+    if view.axes == "unit":
+        x, y = f"{x} / ‖z‖", f"{y} / ‖z‖"
+    elif view.axes == "cosine":
+        x, y = "cos(g<sub>s</sub>, z)", "cos(g<sub>t</sub>, z)"
+    return f"{x} · keeping the old", f"{y} · learning the new"
+
+
+def axis_titles_tex(view: View) -> tuple[str, str]:
+    """What x and y are, in matplotlib's mathtext."""
+    forms = {
+        "raw": r"$\langle g_{0}, z\rangle$",
+        "unit": r"$\langle g_{0}, z\rangle\,/\,\Vert z\Vert$",
+        "cosine": r"$\cos(g_{0}, z)$",
+    }
+    x, y = (forms[view.axes].replace("{0}", one) for one in "st")
+    return f"{x}  (keeping the old)", f"{y}  (learning the new)"
+
+
+def pair_title(view: View) -> str:
+    if view.pair is None:
+        return "mean over all pairs of a past and a current task"
+    return f"old task s = {view.pair[0] + 1}, new task t = {view.pair[1] + 1}"

@@ -1,0 +1,224 @@
+"""Explore as a person uses it: launch, watch, zoom, stop, reload, share, take along, get it wrong."""
+
+import csv
+import io
+import json
+import re
+import time
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import opened
+from playwright.sync_api import Page, expect
+
+from mgem_core import frames
+from mgem_core.figures import data
+from mgem_core.store import Store
+
+pytestmark = pytest.mark.slow
+PLOT = "document.querySelectorAll('.plot')[{n}]"
+COUNT = "({plot}?._fullData ?? []).reduce((sum, trace) => sum + (trace.customdata?.length ?? 0), 0)"
+
+
+def points(page: Page, n: int = 0) -> int:
+    """How many points a plot shows."""
+    return page.evaluate(COUNT.format(plot=PLOT.format(n=n)))
+
+
+def wait_for_points(page: Page, n: int = 0, at_least: int = 1, seconds: float = 60) -> None:
+    page.wait_for_function(f"{COUNT.format(plot=PLOT.format(n=n))} >= {at_least}", timeout=1000 * seconds)
+
+
+def zoomed(page: Page) -> list[float]:
+    return page.evaluate(f"[...{PLOT.format(n=0)}._fullLayout.xaxis.range, ...{PLOT.format(n=0)}._fullLayout.yaxis.range]")
+
+
+def zoom(page: Page) -> None:
+    """Drag over the middle of the frontier."""
+    box = page.locator(".plot .nsewdrag").first.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
+    page.mouse.up()
+
+
+def until(true, seconds=90.0):
+    end = time.monotonic() + seconds
+    while not (got := true()):
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.1)
+    return got
+
+
+@pytest.fixture(scope="module")
+def store(home):
+    return Store(home / "runs.db")
+
+
+@pytest.fixture(scope="module")
+def finished(server, home):
+    """The address of a server with a finished sweep in its store."""
+    store = Store(home / "runs.db")
+    until(lambda: store.counts()["finished"] == 24, 180)
+    return server
+
+
+def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, server, store):
+    opened(page, server)
+    expect(page.get_by_role("heading", name="What does it cost to remember?")).to_be_visible()
+    page.get_by_role("button", name="Run the quick look").click()
+
+    wait_for_points(page)
+    assert store.counts()["finished"] < 24, "points appear only when all is over"
+    zoom(page)
+    before, seen = zoomed(page), points(page)
+    for _ in range(2):
+        done = store.counts()["finished"]
+        until(lambda n=done: store.counts()["finished"] > n)
+        page.wait_for_timeout(1500)
+        assert zoomed(page) == before
+    assert points(page) > seen
+    assert "sweep=s1" in page.evaluate("location.href")
+
+    page.reload()
+    expect(page.get_by_text(re.compile(r"of 24 runs"))).to_be_visible()
+    wait_for_points(page)
+    assert store.counts()["running"] > 0, "the reload came too late to show anything"
+
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_role("button", name="Resume", exact=True)).to_be_visible()
+    counts = store.counts()
+    assert counts["running"] + counts["queued"] == 0
+    assert counts["cancelled"] > 0
+    expect(page.get_by_text(re.compile(r"\d+ cancelled"))).to_be_visible()
+
+    page.get_by_role("button", name="Resume", exact=True).click()
+    expect(page.get_by_role("button", name="Finished", exact=True)).to_be_visible(timeout=120_000)
+    assert store.counts()["finished"] == 24
+    wait_for_points(page, 0, 12)
+    wait_for_points(page, 1, 12)
+
+
+def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_same(page, finished, browser):
+    opened(page, f"{finished}/?sweep=s1")
+    page.get_by_role("radio", name="cosine").or_(page.get_by_role("button", name="cosine")).first.click()
+    wait_for_points(page, 0, 12)
+    rows = page.locator(".configurations tbody tr")
+    expect(rows).to_have_count(12)
+    rows.nth(2).click()
+    sizes = f"{PLOT.format(n=0)}._fullData.flatMap((trace) => Array.isArray(trace.marker?.size) ? trace.marker.size : [])"
+    page.wait_for_function(f"{sizes}.filter((size) => size > 12).length === 1")
+    at = page.evaluate(
+        f"""(() => {{ const plot = {PLOT.format(n=0)}, layout = plot._fullLayout, box = plot.getBoundingClientRect();
+        const trace = plot._fullData.find((one) => one.name === "d-mGEM(2)");
+        return [box.x + layout.xaxis._offset + layout.xaxis.c2p(trace.x[3]),
+                box.y + layout.yaxis._offset + layout.yaxis.c2p(trace.y[3]), trace.customdata[3]]; }})()"""
+    )
+    page.mouse.move(*at[:2])
+    page.mouse.click(*at[:2])
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_have_attribute("data-key", at[2])
+    page.wait_for_function("location.href.includes('chosen=')")
+
+    link = page.evaluate("location.href")
+    assert "axes=cosine" in link
+    page.get_by_role("button", name="Share", exact=True).click()
+    expect(page.get_by_text(re.compile("axes=cosine")).first).to_be_visible()
+    other = browser.new_context(viewport={"width": 1280, "height": 1250}).new_page()
+    opened(other, link)
+    wait_for_points(other, 0, 12)
+    expect(other.locator(".configurations tbody tr")).to_have_count(1)
+    expect(other.locator(".configurations tbody tr").first).to_have_attribute("data-key", at[2])
+    title = f"{PLOT.format(n=0)}._fullLayout.xaxis.title.text"
+    assert other.evaluate(title) == page.evaluate(title)
+    assert "cos" in other.evaluate(title)
+    other.context.close()
+
+
+def test_the_slider_goes_back_in_training(page, finished):
+    opened(page, f"{finished}/?sweep=s1&after=2")
+    wait_for_points(page, 1, 12)
+    then = page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts()
+    opened(page, f"{finished}/?sweep=s1")
+    wait_for_points(page, 1, 12)
+    assert page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts() != then
+
+
+FILES = {
+    "Frontier": ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX"],
+    "Transfer": ["PNG", "SVG", "PDF", "HTML", "CSV"],
+    "R heat maps": ["PNG", "SVG", "PDF", "HTML"],
+    "Table": ["CSV", "LaTeX"],
+    "Configs": ["JSON"],
+}
+STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctype html>"}
+
+
+def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page, finished, store):
+    opened(page, f"{finished}/?sweep=s1")
+    wait_for_points(page, 0, 12)
+    expected = data.points(store, frames.runs(store, 1), data.View())
+    got: dict[tuple[str, str], bytes] = {}
+    page.get_by_role("button", name="Export").click()
+    for what, formats in FILES.items():
+        page.get_by_role("combobox", name=re.compile("What")).click()
+        page.get_by_role("option", name=what, exact=True).click()
+        for format in formats:
+            page.get_by_test_id("stPopoverBody").get_by_text(format, exact=True).click()
+            ending = {"LaTeX": "tex"}.get(format, format.lower())
+            expect(page.get_by_test_id("stPopoverBody").get_by_text(re.compile(rf"s1_.*\.{ending}$"))).to_be_visible()
+            page.wait_for_timeout(300)
+            with page.expect_download() as download:
+                page.get_by_role("button", name="Download", exact=True).click()
+            assert download.value.suggested_filename.endswith(f".{ending}")
+            assert download.value.suggested_filename.startswith("Quick-look-s1_")
+            got[what, format] = download.value.path().read_bytes()
+    for (what, format), content in got.items():
+        assert content.startswith(STARTS.get(format, b"")), (what, format)
+        assert len(content) > 200, (what, format)
+    table = list(csv.DictReader(io.StringIO(got["Table", "CSV"].decode())))
+    accuracies = [float(row[next(name for name in row if name.lower().startswith("acc"))]) for row in table]
+    assert accuracies == pytest.approx(expected["acc"].tolist(), abs=1e-12)
+    for row in expected.to_dict("records"):
+        told = data.mean_std(row["acc"], row["acc_std"]).replace(" ± ", r" \pm ").replace("−", "-")
+        assert told in got["Table", "LaTeX"].decode()
+    shown = page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts()
+    assert shown == [data.mean_std(row["acc"], row["acc_std"]) for row in expected.to_dict("records")]
+    document = json.loads(got["Configs", "JSON"])
+    assert sorted(run["config"]["seed"] for run in document["runs"]) == [0] * 12 + [1] * 12
+
+
+def test_a_bad_partition_and_a_missing_dataset_are_told_in_a_sentence(page, finished):
+    opened(page, finished)
+    page.get_by_role("textbox", name=re.compile("Own partition")).fill("fc1=0,fc9=1")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("'fc9' is no layer or tensor of this network").first).to_be_visible()
+    launch = page.get_by_role("button", name=re.compile("^Launch"))
+    expect(launch).to_be_disabled()
+    page.get_by_role("textbox", name=re.compile("Own partition")).fill("fc1=0,fc2=0,fc3=1")
+    page.keyboard.press("Tab")
+    expect(launch).to_be_enabled()
+
+    page.get_by_role("combobox", name=re.compile("Benchmark")).first.click()
+    page.get_by_role("option", name="MNIST Rotations", exact=True).click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("mgem data fetch mnist")).to_be_visible()
+    expect(launch).to_be_disabled()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_explore_has_no_serious_fault_for_those_who_cannot_see_it(browser, finished, scheme, width):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = opened(context.new_page(), f"{finished}/?sweep=s1")
+    wait_for_points(page, 1, 12)
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
+    found = Axe().run(page).response["violations"]
+    serious = [
+        (one["id"], [node["html"][:200] for node in one["nodes"]])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert not serious, serious
+    context.close()

@@ -1,0 +1,105 @@
+"""`mgem export` as a person or a script uses it."""
+
+import json
+
+import pytest
+from test_figures_files import SMALL, filled
+
+from mgem_core.cli import main
+from mgem_core.figures import files
+from mgem_core.figures.data import View
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A home with a sweep, and an empty folder to be in."""
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path / "home"))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    filled(tmp_path / "home" / "runs.db")
+    return tmp_path / "here"
+
+
+def stored(here):
+    return Store(here.parent / "home" / "runs.db")
+
+
+def test_a_file_under_its_own_name_in_this_folder(here, capsys):
+    assert main(["export", "s1", "--what", "pareto", "--format", "svg"]) == 0
+    name = "quick-look-s1_frontier_per-unit_task1-task2.svg"
+    assert capsys.readouterr().out == f"{name}\n"
+    assert [path.name for path in here.iterdir()] == [name]
+    assert (here / name).read_bytes() == files.export(stored(here), 1, "pareto", "svg")
+
+
+def test_the_view_is_as_asked(here, capsys):
+    view = ["--axes", "cosine", "--pair", "2,3", "--after", "3"]
+    assert main(["export", "s1", "--what", "pareto", "--format", "csv", *view, "-o", "mine.csv"]) == 0
+    assert capsys.readouterr().out == "mine.csv\n"
+    expected = files.export(stored(here), 1, "pareto", "csv", View(axes="cosine", pair=(1, 2), after=3))
+    assert (here / "mine.csv").read_bytes() == expected
+    assert main(["export", "s1", "--what", "pareto", "--format", "csv", "--pair", "mean"]) == 0
+    expected = files.export(stored(here), 1, "pareto", "csv", View(pair=None))
+    assert (here / "quick-look-s1_frontier_per-unit_mean-of-pairs.csv").read_bytes() == expected
+
+
+@pytest.mark.parametrize(("what", "format"), [("table", "latex"), ("pareto", "pdf"), ("configs", "json")])
+def test_a_dash_is_stdout(here, capfdbinary, what, format):
+    assert main(["export", "s1", "--what", what, "--format", format, "-o", "-"]) == 0
+    assert capfdbinary.readouterr().out == files.export(stored(here), 1, what, format)
+    assert not list(here.iterdir())
+
+
+def test_a_run_alone(here, capsys):
+    assert main(["export", "r7", "--what", "matrix", "--format", "png"]) == 0
+    assert capsys.readouterr().out == "p-mGEM-4-r7_matrix.png\n"
+    assert main(["export", "r7", "--what", "configs", "--format", "json", "-o", "-"]) == 0
+    assert [run["id"] for run in json.loads(capsys.readouterr().out)["runs"]] == [7]
+
+
+def test_of_several_benchmarks_the_name_tells_which(here, capsys):
+    grid = {"benchmark": ["mnist5k-split", "mnist5k-rotations"], "seed": [0]}
+    filled(here.parent / "home" / "runs.db", SweepSpec(base=SMALL, grid=grid), "two")
+    assert main(["export", "s2", "--what", "table", "--format", "csv"]) == 0
+    assert main(["export", "s2", "--what", "table", "--format", "csv", "--benchmark", "mnist5k-rotations"]) == 0
+    names = capsys.readouterr().out.split()
+    assert names == ["two-s2_table_mnist5k-split.csv", "two-s2_table_mnist5k-rotations.csv"]
+    for name in names:
+        head, row = (here / name).read_text().splitlines()
+        assert dict(zip(head.split(","), row.split(","), strict=False))["benchmark"] in name
+
+
+PARETO = ["s1", "--what", "pareto", "--format", "csv"]
+BAD = [
+    (["s9", *PARETO[1:]], "there is no 's9'; mgem runs lists what there is."),
+    (["r99", *PARETO[1:]], "there is no 'r99'"),
+    (["quick", *PARETO[1:]], "'quick' is neither a run like r12 nor a sweep like s3"),
+    (["s1", "--what", "plot", "--format", "csv"], "what is 'plot'; it must be one of pareto, transfer, matrix"),
+    (["s1", "--what", "table", "--format", "pdf"], "format of table is 'pdf'; it must be one of csv, latex."),
+    (["s1", "--what", "table"], "the following arguments are required: --format"),
+    ([*PARETO, "--axes", "log"], "axes is 'log'; it must be one of unit, raw, cosine."),
+    ([*PARETO, "--pair", "1,4"], "pair is '1,4'; it must be S,T with 1 ≤ S < T ≤ 3"),
+    ([*PARETO, "--pair", "0,1"], "pair is '0,1'; it must be S,T with 1 ≤ S < T ≤ 3"),
+    ([*PARETO, "--pair", "-1,2"], "pair is '-1,2'; it must be two tasks S,T, counted from 1, or mean."),
+    ([*PARETO, "--pair", "all"], "pair is 'all'; it must be two tasks S,T, counted from 1, or mean."),
+    ([*PARETO, "--after", "7"], "after is 7; it must be from 1 to 3, the number of tasks."),
+    ([*PARETO, "--after", "two"], "argument --after: invalid int value: 'two'"),
+    ([*PARETO, "--benchmark", "cifar"], "benchmark is 'cifar'; it must be one of mnist5k-permutations."),
+    ([*PARETO, "-o", "/no/such/folder/x"], "output is '/no/such/folder/x', but it cannot be written: No such file"),
+    ([*PARETO, "-o", "/tmp"], "output is '/tmp', but it cannot be written: Is a directory."),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_bad_input_exits_2_with_one_sentence_and_writes_nothing(here, arguments, sentence, capsys):
+    try:
+        code = main(["export", *arguments])
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+    assert not list(here.iterdir())

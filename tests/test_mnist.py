@@ -1,0 +1,283 @@
+"""MNIST in torchvision's layout: a few made-up digits in its files everywhere, the real ones where MGEM_DATA has them."""
+
+import gzip
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torchvision.datasets import MNIST
+
+from mgem_core import RunConfig, UsageError, cli_sweeps, run
+from mgem_core.cli import main
+from mgem_core.runner import Ended
+from mgem_core.runner.worker import train
+from mgem_core.streams import BENCHMARKS, mnist
+
+BOTH = ["mnist-permutations", "mnist-rotations"]
+SHORT = {"tasks": 2, "iterations": 5, "memory": 20}
+real = pytest.mark.skipif(
+    not os.environ.get("MGEM_DATA") or bool(mnist.lack()), reason="MGEM_DATA names no folder with MNIST/raw in it"
+)
+
+
+def write_digits(raw: Path) -> None:
+    """Digits of noise in the idx format; every label occurs."""
+    raw.mkdir(parents=True, exist_ok=True)
+    draw = np.random.default_rng(0)
+    for name, shape in mnist.files().items():
+        content = draw.integers(0, 256, shape) if len(shape) == 3 else np.arange(shape[0]) % 10
+        (raw / name).write_bytes(mnist.header(shape) + content.astype(np.uint8).tobytes())
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    """A data root without data, where MNIST would be 120 + 40 digits."""
+    monkeypatch.setenv("MGEM_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(mnist, "TRAIN", 120)
+    monkeypatch.setattr(mnist, "TEST", 40)
+    return mnist.folder()
+
+
+@pytest.fixture
+def tiny(empty):
+    write_digits(empty)
+    return empty
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    """A web server with the digits of `empty`, in the place of those that torchvision knows."""
+    served = tmp_path / "served"
+    write_digits(served)
+    packed = {f"{name}.gz": gzip.compress((served / name).read_bytes()) for name in mnist.files()}
+    for name, content in packed.items():
+        (served / name).write_bytes(content)
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=served)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        monkeypatch.setattr(MNIST, "mirrors", [f"http://127.0.0.1:{server.server_port}/"])
+        sums = [(name, hashlib.md5(content).hexdigest()) for name, content in packed.items()]
+        monkeypatch.setattr(MNIST, "resources", sums)
+        yield served
+        server.shutdown()
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_a_run_learns_from_the_files(tiny, name):
+    *_, finished = run(RunConfig(benchmark=name, **SHORT))
+    assert finished.status == "finished"
+    assert finished.R.shape == (2, 2)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_twenty_tasks_are_views_of_one_copy(tiny, name):
+    stream = BENCHMARKS[name].open(20, 0)
+    images, _ = mnist.digits(tiny)
+    assert stream.images.dtype == torch.uint8
+    assert stream.images.shape == (160, 784)
+    assert {len(stream.tasks), len({task.name for task in stream.tasks})} == {20}
+    for again in (stream, BENCHMARKS[name].open(20, 1)):
+        assert again.images.data_ptr() == torch.from_numpy(images).data_ptr()
+        assert all(task.train is again.tasks[0].train and task.test is again.tasks[0].test for task in again.tasks)
+    assert stream.batch(19, stream.tasks[19].test).x.shape == (40, 1, 28, 28)
+
+
+def test_torchvision_reads_the_same_digits_from_the_same_files(tiny):
+    images, labels = mnist.digits(tiny)
+    for half, learn in zip(mnist.halves(), (True, False), strict=True):
+        theirs = MNIST(tiny.parents[1], train=learn)
+        np.testing.assert_array_equal(images[half], theirs.data.flatten(1))
+        np.testing.assert_array_equal(labels[half], theirs.targets)
+
+
+def test_tasks_follow_the_seed_and_not_their_number(tiny):
+    for name, others in ((BOTH[0], 5), (BOTH[1], 3)):  # angles are shares of the half turn, so they depend on it
+        a, same, other = (BENCHMARKS[name].open(n, seed) for n, seed in ((3, 7), (others, 7), (3, 8)))
+        for t in range(3):
+            assert torch.equal(a.batch(t, np.arange(9)).x, same.batch(t, np.arange(9)).x)
+            assert not torch.equal(a.batch(t, np.arange(9)).x, other.batch(t, np.arange(9)).x)
+
+
+def gone(path):
+    path.unlink()
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def other_header(path):
+    path.write_bytes(b"\1" + path.read_bytes()[1:])
+
+
+def folder_instead(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [
+        (gone, "mnist-rotations needs MNIST, whose file t10k-images-idx3-ubyte is not in {folder}; "),
+        (cut, "whose file {folder}/t10k-images-idx3-ubyte is damaged (it has 31375 bytes, not 31376); "),
+        (other_header, "is damaged (it does not begin as a file of 40 digits does); "),
+        (folder_instead, "whose file {folder}/t10k-images-idx3-ubyte cannot be read (Is a directory); "),
+    ],
+)
+def test_harmed_files_are_one_sentence(tiny, harm, sentence):
+    harm(tiny / "t10k-images-idx3-ubyte")
+    told = BENCHMARKS["mnist-rotations"].missing()
+    assert sentence.format(folder=tiny) + "get it with: mgem data fetch mnist." in told
+    with pytest.raises(UsageError) as caught:
+        run(RunConfig(benchmark="mnist-rotations", **SHORT))
+    assert str(caught.value) == told
+
+
+def sentence_of(folder):
+    return f"mnist-permutations needs MNIST, which is not in {folder}; get it with: mgem data fetch mnist."
+
+
+@pytest.mark.parametrize(
+    ("command", "benchmarks"),
+    [("run", "mnist-permutations"), ("sweep", "mnist-permutations"), ("sweep", "mnist5k-split,mnist-permutations")],
+)
+def test_without_data_nothing_is_launched(empty, command, benchmarks, capsys, monkeypatch):
+    monkeypatch.setattr(cli_sweeps, "ensure_runner", lambda *options: pytest.fail("a runner was started"))
+    assert main([command, "--benchmark", benchmarks]) == 2
+    assert capsys.readouterr() == ("", f"mgem: {sentence_of(empty)}\n")
+    assert not Path(os.environ["MGEM_HOME"]).exists()
+
+
+def test_a_worker_without_the_data_says_so(empty):
+    config = RunConfig(benchmark=BOTH[0], **SHORT).model_dump_json()
+    assert list(train(config, None)) == [Ended("failed", sentence_of(empty))]
+
+
+def test_what_is_missing_is_told_without_torch(empty):
+    code = (
+        "import sys; from mgem_core.streams import BENCHMARKS; print(BENCHMARKS['mnist-permutations'].missing());"
+        "sys.exit(bool({'torch', 'torchvision'} & set(sys.modules)))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == f"{sentence_of(empty)}\n"
+
+
+def test_the_list_tells_what_is_here(empty, capsys):
+    def states():
+        assert main(["data", "list"]) == 0
+        return {line.split()[0]: line[62:] for line in capsys.readouterr().out.splitlines()}
+
+    assert list(states()) == list(BENCHMARKS)
+    assert {states()[name] for name in BOTH} == {"missing: mgem data fetch mnist"}
+    write_digits(empty)
+    assert {states()[name] for name in BOTH} == {"here"}
+    assert states()["mnist5k-split"] == "built in"
+
+
+@pytest.mark.parametrize("name", ["mnist", "mnist-rotations"])
+@pytest.mark.parametrize("harm", [None, gone, cut])
+def test_fetch_brings_what_is_missing_or_damaged(empty, mirror, name, harm, capsys):
+    if harm:
+        write_digits(empty)
+        harm(empty / "train-labels-idx1-ubyte")
+    assert main(["data", "fetch", name]) == 0
+    assert capsys.readouterr().out == f"MNIST is in {empty} now.\n"
+    assert not mnist.lack()
+    assert [path.name for path in empty.parents[1].iterdir()] == ["MNIST"]
+    assert main(["data", "fetch", name]) == 0
+    assert capsys.readouterr().out == f"MNIST is in {empty} already.\n"
+
+
+def no_server(served, monkeypatch):
+    monkeypatch.setattr(MNIST, "mirrors", ["http://127.0.0.1:9/", "http://127.0.0.1:9/again/"])
+
+
+def half_a_file(served, monkeypatch):
+    path = served / "train-labels-idx1-ubyte.gz"
+    path.write_bytes(path.read_bytes()[:20])
+
+
+def other_digits(served, monkeypatch):
+    monkeypatch.setattr(mnist, "TRAIN", 130)
+
+
+def no_disk(served, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(MNIST, "download", full)
+
+
+@pytest.mark.parametrize("trouble", [no_server, half_a_file, other_digits, no_disk])
+def test_a_download_that_fails_is_one_sentence_and_leaves_nothing_that_counts(empty, mirror, trouble, monkeypatch, capsys):
+    trouble(mirror, monkeypatch)
+    assert main(["data", "fetch", "mnist"]) == 1
+    out, err = capsys.readouterr()
+    sentence = err[err.index("mgem: ") :]  # progress comes before it
+    assert out == ""
+    assert sentence.startswith(f"mgem: MNIST could not be downloaded to {empty} (")
+    assert sentence.endswith("or put its unpacked files there yourself.\n")
+    assert sentence.count("\n") == 1
+    assert mnist.lack()
+    assert not list(empty.parents[1].glob("*.partial"))
+
+
+def test_what_a_killed_download_left_is_in_nobodys_way(empty, mirror):
+    left = empty.parents[1] / "MNIST.partial" / "MNIST" / "raw"
+    write_digits(left)
+    cut(left / "train-images-idx3-ubyte")
+    assert main(["data", "fetch", "mnist"]) == 0
+    assert not mnist.lack()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["fetch", "mnist5k-split"], 0, "mnist5k-split is built in; there is nothing to fetch.\n"),
+        (["fetch", "imagenet"], 2, "mgem: there is no data 'imagenet'; it must be one of mnist, mnist5k-permutations"),
+        (["fetch"], 2, "mgem: the following arguments are required: NAME; see mgem data fetch --help.\n"),
+        (["eat"], 2, "mgem: argument list|fetch: invalid choice: 'eat'"),
+    ],
+)
+def test_other_requests_get_one_sentence(empty, arguments, code, told, capsys):
+    try:
+        ended = main(["data", *arguments])
+    except SystemExit as stop:
+        ended = stop.code
+    out, err = capsys.readouterr()
+    assert ended == code
+    assert (out + err).startswith(told)
+    assert (out + err).count("\n") == 1
+
+
+@real
+@pytest.mark.parametrize("name", BOTH)
+def test_the_real_digits_are_all_there_and_once(name):
+    stream = BENCHMARKS[name].open(20, 0)
+    images, labels = mnist.digits(mnist.folder())
+    assert images.shape == (70_000, 784)
+    assert np.bincount(labels[:60_000]).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert np.bincount(labels[60_000:]).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    assert stream.images.data_ptr() == torch.from_numpy(images).data_ptr()
+    assert all(task.train is stream.tasks[0].train for task in stream.tasks)
+
+
+@real
+@pytest.mark.parametrize("name", BOTH)
+def test_a_hundred_steps_on_real_digits_tell_most_of_them_apart(name):
+    *_, finished = run(RunConfig(benchmark=name, tasks=1, iterations=100, probe_every=0))
+    assert finished.acc > 65
