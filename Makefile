@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: run test slow lint perf clean
 
 run: .venv/installed
-	$(BIN)/mgem quick
+	$(BIN)/streamlit run app/main.py $(OPTIONS)
 
 test: lint
 	$(BIN)/pytest -q -m "not slow"
@@ -22,6 +22,7 @@ perf: .venv/installed
 	$(BIN)/python -m perf.rows
 	$(BIN)/python -m perf.step
 	$(BIN)/python -m perf.sweeps
+	$(BIN)/python -m perf.dashboard
 	$(BIN)/python -m perf.degenerate --cases 2000
 
 .venv/installed: pyproject.toml

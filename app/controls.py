@@ -80,12 +80,11 @@ def spec_of(said: dict[str, Any]) -> SweepSpec:
     base["device"] = said["device"]
     own = [said["own"]] if said["own"].strip() else []
     D, K = [n for n in said["modules"] if n > 1], [n for n in said["splits"] if n > 1]
-    families = said["families"] + (
-        ["p-mGEM"] if own and not {"p-mGEM", "md-GEM", "approx-GEM"} & set(said["families"]) else []
-    )
+    alone = bool(own) and not {"p-mGEM", "md-GEM", "approx-GEM"} & set(said["families"])  # nobody else would take it
+    families = [*said["families"], "p-mGEM"] if alone else said["families"]
     grids: dict[str, dict[str, list[Any]]] = {
         "GEM": {"modules": [1], "splits": [1]},
-        "p-mGEM": {"modules": [*D, *own], "splits": [1]},
+        "p-mGEM": {"modules": own if alone else [*D, *own], "splits": [1]},
         "d-mGEM": {"modules": [1], "splits": K},
         "md-GEM": {"modules": [*D, *own], "splits": K},
         "approx-GEM": {"solver": ["approx"], "modules": [*said["modules"], *own] or [1], "splits": said["splits"] or [1]},
@@ -104,13 +103,15 @@ def problem(said: dict[str, Any]) -> str:
     """Why these values cannot be launched, in one sentence; empty if they can."""
     needed = {"benchmarks": "a benchmark", "families": "a method", "seeds": "a seed"}
     if set(said["families"]) - set(BASELINES):
-        needed["strengths"] = "a memory strength"
+        needed |= {"strengths": "a memory strength", "trigger": "a trigger"}
+        needed |= {"split_by": "a way to split the memory", "strength_kind": "a meaning of the strength"}
     for name, what in needed.items():
         if not said[name]:
             return f"Choose at least {what}."
-    for name, letter in (("modules", "p-mGEM"), ("splits", "d-mGEM")):
-        if letter in said["families"] and not [n for n in said[name] if n > 1] and not (name == "modules" and said["own"]):
-            return f"{letter} needs a number of {name} greater than 1; add one."
+    for name, families in (("modules", ("p-mGEM", "md-GEM")), ("splits", ("d-mGEM", "md-GEM"))):
+        several = [n for n in said[name] if n > 1] or (name == "modules" and said["own"].strip())
+        if not several and (needy := [family for family in families if family in said["families"]]):
+            return f"{needy[0]} needs a number of {name} greater than 1; add one."
     for name in said["benchmarks"]:
         if sentence := BENCHMARKS[name].missing():
             return sentence
@@ -218,10 +219,8 @@ def _title(name: str) -> str:
 
 
 def _network() -> str:
-    chosen = st.session_state[key("benchmarks")]
-    return (
-        st.session_state[key("network")] or BENCHMARKS[chosen[0] if chosen else "mnist5k-permutations"].defaults["network"]
-    )
+    chosen = st.session_state[key("benchmarks")] or DEFAULTS["benchmarks"]
+    return str(st.session_state[key("network")] or BENCHMARKS[chosen[0]].defaults["network"])
 
 
 def _partitions(network: str) -> None:
@@ -263,8 +262,8 @@ def bar(network: str, modules: int | dict[str, int], star: str = "") -> str:
 
 
 def _more(own: dict[str, Any]) -> None:
-    chosen = st.session_state[key("benchmarks")]
-    defaults = dict(RunConfig(benchmark=chosen[0] if chosen else "mnist5k-permutations"))
+    chosen = st.session_state[key("benchmarks")] or DEFAULTS["benchmarks"]
+    defaults = dict(RunConfig(benchmark=chosen[0]))
     st.selectbox(
         "Network", ["", *NETWORKS], key=key("network"), format_func=lambda name: name or "the benchmark's own", **own
     )
@@ -273,7 +272,7 @@ def _more(own: dict[str, Any]) -> None:
         with columns[number % 2]:
             small = {"min_value": 0.0, "step": 0.01, "format": "%g"} if name == "lr" else {"min_value": 1, "step": 1}
             st.number_input(
-                RunConfig.model_fields[name].description.capitalize(),
+                str(RunConfig.model_fields[name].description).capitalize(),
                 key=key(name),
                 placeholder=f"{defaults[name]:g}",
                 **small,

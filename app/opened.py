@@ -5,12 +5,13 @@ from typing import Any
 
 import compare
 import controls
+import listing
 import numpy as np
 import pandas as pd
 import parts
 import state
 import streamlit as st
-from compare import plain, several
+from listing import plain, several
 
 from mgem_core import RunConfig, frames
 from mgem_core.figures import interactive
@@ -20,6 +21,11 @@ from mgem_core.store import ENDED, STATUSES, Store
 EXPLORE = "views/explore.py"
 MOST = 8  # runs compared at once: as many colours can be told apart
 ACROSS = 4  # heat maps in a row
+
+
+def notice(sentence: str) -> None:
+    """Say it at the top of the page, on its next run if this one ends now."""
+    st.session_state.setdefault("notices", []).append(sentence)
 
 
 def act(store: Store, chosen: list[dict[str, Any]]) -> None:
@@ -38,7 +44,7 @@ def more_like(chosen: list[dict[str, Any]]) -> None:
             spec = compare.more_like(chosen)
             lost = compare.lost(spec, controls.spec_of(controls.said(spec)))
         except (ValueError, LookupError):
-            st.session_state["notice"] = "This version knows no such benchmark or setting; the form stays as it is."
+            notice("This version knows no such benchmark or setting; the form stays as it is.")
             st.rerun()
         st.session_state["more like"] = spec
         words = ", ".join(name.replace("_", " ") for name in lost)
@@ -66,7 +72,7 @@ def delete(store: Store, chosen: list[dict[str, Any]]) -> None:
         st.markdown(f"Delete {count} and all they told? Nothing brings them back.")
         if len(ended) < len(chosen):
             st.markdown(f"{several(len(chosen) - len(ended), 'run')} not yet ended will stay.")
-        if len(sweeps := compare.sweeps_of(store, ended)) > 1:
+        if len(sweeps := listing.sweeps_of(store, ended)) > 1:
             st.markdown("They vanish from all their sweeps: " + plain(", ".join(sweeps.values())) + ".")
         if st.button(f"Delete {count}", type="primary"):
             store.delete(ended)
@@ -104,8 +110,8 @@ def one(store: Store, run: dict[str, Any], clock: tzinfo | None) -> None:
     """How a run went."""
     st.subheader(plain(f"r{run['id']} · {run['label']}"))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{compare.status(run)} · asked for on {compare.when(run['created'], clock)}", width="content")
-        for sweep, name in list(compare.sweeps_of(store, [run["id"]]).items())[:4]:
+        st.markdown(f"{listing.status(run)} · asked for on {listing.when(run['created'], clock)}", width="content")
+        for sweep, name in list(listing.sweeps_of(store, [run["id"]]).items())[:4]:
             st.page_link(EXPLORE, label=plain(f"{name} on Explore →"), query_params={"sweep": f"s{sweep}"})
     if run["error"]:
         st.error(plain(run["error"]))
@@ -121,23 +127,24 @@ def settings(run: dict[str, Any]) -> None:
     """All fields of a run, those that are not the default first."""
     config, usual = run["config"], compare.defaults(run["config"])
     first = list(dict.fromkeys(["benchmark", "method", "seed", *compare.own(config)]))
-    st.table(fields(first, config, usual))
+    st.table(fields(first, config, usual), hide_index=True)
     with st.expander("All other settings, which are the defaults"):
-        st.table(fields([name for name in config if name not in first], config, usual))
+        st.table(fields([name for name in config if name not in first], config, usual), hide_index=True)
 
 
 def fields(names: list[str], config: dict[str, Any], usual: dict[str, Any]) -> pd.DataFrame:
     known = RunConfig.model_fields
+    about = {name: (known[name].description or "").split(";")[0] for name in names if name in known}
+    about |= {"benchmark": "", "network": ""}  # these only list the choices
     rows = [
         {
-            "setting": name.replace("_", " "),
+            "setting": f"{name.replace('_', ' ')} :small[{plain(about.get(name, ''))}]",
             "value": plain(compare.value(config[name])),
             "default": plain(compare.value(usual.get(name))),
-            "meaning": plain(known[name].description or "") if name in known else "",
         }
         for name in names
     ]
-    return pd.DataFrame(rows, columns=["setting", "value", "default", "meaning"]).set_index("setting")
+    return pd.DataFrame(rows, columns=["setting", "value", "default"])
 
 
 def table(runs: list[dict[str, Any]], count: int) -> None:
@@ -147,7 +154,7 @@ def table(runs: list[dict[str, Any]], count: int) -> None:
         if run["error"]:
             st.error(plain(f"r{run['id']}: {run['error']}"))
     differ, same = compare.differing(runs)
-    rows: dict[str, list[str]] = {"method": [run["label"] for run in runs], "status": [compare.status(run) for run in runs]}
+    rows: dict[str, list[str]] = {"method": [run["label"] for run in runs], "status": [listing.status(run) for run in runs]}
     for name, title in compare.JUDGED.items():
         best = max((run[name] for run in runs if run[name] is not None), default=None)
         texts = [mean_std(run[name], np.nan) for run in runs]
@@ -177,6 +184,8 @@ def curves(store: Store, runs: dict[str, dict[str, Any]], R: dict[str, np.ndarra
         st.info("Curves appear with the first steps." if waiting else "It ended before its first step: nothing to draw.")
         return
     figures = {title: interactive.curves(series, name, title, iterations) for name, title in pictures.items()}
+    if far_apart(pd.concat([frame["loss"] for frame in series.values() if len(frame)])):
+        figures["loss"].update_yaxes(type="log")
     after = interactive.curves({name: compare.accuracies(own) for name, own in R.items()}, "acc", "%", dict.fromkeys(R, 1))
     after.update_xaxes(title="tasks learned", dtick=max(1, max(map(len, R.values())) // 10))
     after.update_traces(mode="lines+markers")
@@ -186,6 +195,12 @@ def curves(store: Store, runs: dict[str, dict[str, Any]], R: dict[str, np.ndarra
         figure.update_layout(yaxis_title=title, showlegend=len(runs) > 1)
         with columns[number % 2]:
             parts.plot(figure, f"curve {number}", f"{title} of {', '.join(runs)}", height=320, revision=" ".join(runs))
+
+
+def far_apart(values: pd.Series) -> bool:
+    """Would the largest hide all others? Runs that diverge do that."""
+    values = values[values > 0]
+    return bool(len(values)) and bool(values.max() > 100 * values.median())
 
 
 def matrices(R: dict[str, np.ndarray]) -> None:

@@ -19,7 +19,7 @@ from mgem_core.store import Store
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec, estimate_seconds
 
-AXES = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
+AXES: dict[data.Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
 
 
 def launch(store: Store, spec: SweepSpec, name: str) -> None:
@@ -129,7 +129,7 @@ def choose_view(runs: pd.DataFrame) -> tuple[View, bool]:
         axes = st.segmented_control(
             "Axes",
             list(AXES),
-            format_func=AXES.get,
+            format_func=AXES.__getitem__,
             default="unit",
             required=True,
             key="axes",
@@ -154,7 +154,7 @@ def choose_view(runs: pd.DataFrame) -> tuple[View, bool]:
                 help="Go back in training and see how frontiers and table grew",
             )
         hide = st.toggle("Hide dominated", key="front", bind="query-params")
-    return View(benchmark, axes, pairs.get(pair), None if after == tasks else after), hide  # type: ignore[arg-type]
+    return View(benchmark, axes, pairs.get(pair), None if after == tasks else after), hide
 
 
 def progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:

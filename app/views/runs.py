@@ -6,11 +6,13 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import compare
+import listing
 import opened
 import parts
 import state
 import streamlit as st
-from compare import plain, several
+from listing import plain, several
+from opened import notice
 
 from mgem_core.store import ENDED, STATUSES, Store
 
@@ -23,22 +25,22 @@ def nothing_yet() -> None:
     st.page_link(opened.EXPLORE, label="Launch some on Explore →")
 
 
-def ask(store: Store, sweeps: dict[int, dict[str, Any]]) -> tuple[str, compare.Asked]:
+def ask(store: Store, sweeps: dict[int, dict[str, Any]]) -> tuple[str, listing.Asked]:
     """What to list; every choice is in the URL."""
     bound: dict[str, Any] = {"bind": "query-params"}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        what = st.segmented_control("List", ["Runs", "Sweeps"], default="Runs", required=True, key="list", **bound)
+        what = st.radio("List", ["Runs", "Sweeps"], horizontal=True, key="list", width="content", **bound)
         hint = "r12, GEM, rotations, failed …" if what == "Runs" else "s3, a name …"
         text = st.text_input("Find", key="find", type="search", live=True, placeholder=hint, width=240, **bound) or ""
         sweep = choose_sweep(sweeps, what == "Runs")
         if what == "Sweeps":
-            return what, compare.Asked(text, sweep=sweep)
-        benchmark, known = None, compare.benchmarks(store)
+            return what, listing.Asked(text, sweep=sweep)
+        benchmark, known = None, listing.benchmarks(store)
         if len(known) > 1:
             look = {"index": None, "placeholder": "All benchmarks", "width": 220}
             benchmark = st.selectbox("Benchmark", known, key="benchmark", **look, **bound)
         statuses = st.pills("Status", STATUSES, selection_mode="multi", key="status", **bound)
-    return what, compare.Asked(text, statuses, sweep, benchmark or "")
+    return what, listing.Asked(text, statuses, sweep, benchmark or "")
 
 
 def choose_sweep(sweeps: dict[int, dict[str, Any]], show: bool) -> int | None:
@@ -46,7 +48,7 @@ def choose_sweep(sweeps: dict[int, dict[str, Any]], show: bool) -> int | None:
     asked = st.session_state.setdefault("of sweep", st.query_params.get("sweep") or None)
     known = {f"s{sweep}": sweep for sweep in sweeps}
     if asked and asked not in known:
-        st.session_state["notice"] = f"There is no sweep {plain(asked)} in this store; these are all."
+        notice(f"There is no sweep {plain(asked)} in this store.")
         asked = st.session_state["of sweep"] = None
     if st.query_params.get("sweep") != asked:
         state.put_in_url("sweep", [asked] if asked else [])
@@ -74,7 +76,7 @@ def choose_runs(store: Store) -> list[dict[str, Any]]:
     keys = [f"r{run['id']}" for run in found]
     if unknown := [key for key in asked if key not in keys]:
         some = plain(", ".join(unknown[:5])) + (" …" if len(unknown) > 5 else "")
-        st.session_state["notice"] = f"There is no run {some} in this store; left out."
+        notice(f"There is no run {some} in this store.")
     st.session_state["runs"] = keys
     if told != ",".join(keys):
         state.put_in_url("runs", keys)
@@ -85,8 +87,8 @@ def choose(name: str, value: Any) -> None:
     st.session_state[name] = value
 
 
-def list_runs(store: Store, asked: compare.Asked, chosen: list[str]) -> None:
-    rows, total = compare.listed(store, asked)
+def list_runs(store: Store, asked: listing.Asked, chosen: list[str]) -> None:
+    rows, total = listing.listed(store, asked)
     shown = [f"r{row['id']}" for row in rows]
     with st.container(horizontal=True, vertical_alignment="center"):
         told = several(total, "run") if total else "No run is like that; take a filter away."
@@ -98,18 +100,18 @@ def list_runs(store: Store, asked: compare.Asked, chosen: list[str]) -> None:
         if chosen and st.button("Choose none", type="tertiary"):
             choose("runs", [])
     clock = zone()
-    table = [compare.run_row(row, clock) for row in rows]
+    table = [listing.run_row(row, clock) for row in rows]
     about = "Runs, the newest first"
-    parts.table(compare.RUN_COLUMNS, table, "runs table", about, chosen, lambda keys: choose("runs", keys))
+    parts.table(listing.RUN_COLUMNS, table, "runs table", about, chosen, lambda keys: choose("runs", keys))
 
 
-def list_sweeps(store: Store, asked: compare.Asked, chosen: list[str]) -> None:
-    clock, rows = zone(), compare.sweeps(store, asked.text)
+def list_sweeps(store: Store, asked: listing.Asked, chosen: list[str]) -> None:
+    clock, rows = zone(), listing.sweeps(store, asked.text)
     st.markdown(several(len(rows), "sweep") if rows else "No sweep has such a name.")
-    table = [compare.sweep_row(row, clock) for row in rows]
+    table = [listing.sweep_row(row, clock) for row in rows]
     about = "Sweeps, the newest first"
     parts.table(
-        *(compare.SWEEP_COLUMNS, table, "sweeps table", about, chosen),
+        *(listing.SWEEP_COLUMNS, table, "sweeps table", about, chosen),
         lambda keys: choose("of sweep", keys[-1] if keys else None),
     )
 
@@ -123,7 +125,7 @@ def zone() -> tzinfo | None:
 
 
 def act_on_sweep(store: Store, sweep: int) -> None:
-    row = next(row for row in compare.sweeps(store) if row["id"] == sweep)
+    row = next(row for row in listing.sweeps(store) if row["id"] == sweep)
     runs, ended = store.runs_of(sweep), sum(row[status] for status in ENDED) == row["runs"]
     st.subheader(plain(f"{row['name']} · s{sweep}"))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -137,7 +139,7 @@ def act_on_sweep(store: Store, sweep: int) -> None:
                 st.rerun()
         opened.stop_and_resume(store, runs, row)
         with st.popover("Delete", disabled=not ended, help=None if ended else "It has not ended; stop it first"):
-            shared = compare.shared(store, sweep)
+            shared = listing.shared(store, sweep)
             st.markdown(f"Delete this sweep and {several(len(runs) - shared, 'run')} of its own? Nothing brings them back.")
             if shared:
                 st.markdown(f"{several(shared, 'run')} that other sweeps have, too, will stay.")
@@ -159,7 +161,7 @@ def room(store: Store) -> None:
                 store.compact()
                 state.later("The store is compact.")
             except sqlite3.OperationalError as error:
-                st.session_state["notice"] = f"The store could not be compacted now: {plain(str(error))}."
+                notice(f"The store could not be compacted now: {plain(str(error))}.")
             st.rerun()
 
 
@@ -173,13 +175,13 @@ def page() -> None:
     if not sum(store.counts().values()):
         nothing_yet()
         return
-    notice = st.container()
+    place = st.container()
     what, asked = ask(store, state.sweeps(store))
     chosen = choose_runs(store)
     active, statuses = unfinished(store), [run["status"] for run in chosen]
     ids, keys, of_sweep = [run["id"] for run in chosen], st.session_state["runs"], st.session_state["of sweep"]
-    if message := st.session_state.pop("notice", ""):
-        notice.warning(message)
+    if notices := st.session_state.pop("notices", []):
+        place.warning(" ".join(notices))
 
     def live() -> None:
         """The list as it is now; the whole page follows when the choice or the chosen runs have changed."""

@@ -92,6 +92,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     assert counts["cancelled"] > 0
     expect(page.get_by_text(re.compile(r"\d+ cancelled"))).to_be_visible()
 
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     page.get_by_role("button", name="Resume", exact=True).click()
     expect(page.get_by_role("button", name="Finished", exact=True)).to_be_visible(timeout=120_000)
     assert store.counts()["finished"] == 24

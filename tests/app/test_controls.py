@@ -1,0 +1,77 @@
+"""Widgets → SweepSpec and back."""
+
+import controls
+import pytest
+
+from mgem_core.presets import PRESETS
+from mgem_core.sweeps import SweepSpec
+
+
+def labels(**said):
+    return [run.label for run in controls.spec_of({**controls.DEFAULTS, "strengths": [0.5], "seeds": [0], **said}).runs()]
+
+
+def test_each_family_takes_the_counts_that_concern_it():
+    counts = {"modules": [2, 4], "splits": [2, 3]}
+    assert labels(families=["GEM"], **counts) == ["GEM"]
+    assert labels(families=["p-mGEM"], **counts) == ["p-mGEM(2)", "p-mGEM(4)"]
+    assert labels(families=["d-mGEM"], **counts) == ["d-mGEM(2)", "d-mGEM(3)"]
+    assert labels(families=["md-GEM"], modules=[4], splits=[2]) == ["md-GEM(4,2)"]
+    assert labels(families=["approx-GEM"], modules=[4], splits=[2]) == ["approx-GEM(4,2)"]
+    assert labels(families=["Single", "EWC"], **counts) == ["Single", "EWC"]
+
+
+def test_an_own_partition_is_a_method_by_itself():
+    own = {"own": "fc1=0,fc2=0,fc3=1"}
+    assert labels(families=["GEM"], **own) == ["GEM", "p-mGEM(2*)"]
+    assert labels(families=["p-mGEM"], modules=[4], **own) == ["p-mGEM(4)", "p-mGEM(2*)"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_in_the_widgets_means_the_same_runs(name):
+    spec = PRESETS[name][1]
+    again = controls.spec_of(controls.said(spec))
+    assert set(spec.runs()) <= set(again.runs())
+    if name != "built-in-digits":  # which is a product of modules and splits, where the widgets have families
+        assert set(again.runs()) == set(spec.runs())
+
+
+def test_a_run_in_the_widgets_means_that_run():
+    base = {"benchmark": "mnist5k-rotations", "modules": 3, "strength": 0.2, "lr": 0.05, "tasks": 3, "trigger": "always"}
+    spec = SweepSpec(base=base, grid={"seed": [7]})
+    assert controls.spec_of(controls.said(spec)).runs() == spec.runs()
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"families": []}, "Choose at least a method."),
+        ({"benchmarks": []}, "Choose at least a benchmark."),
+        ({"seeds": []}, "Choose at least a seed."),
+        ({"strengths": []}, "Choose at least a memory strength."),
+        ({"families": ["p-mGEM"], "modules": []}, "p-mGEM needs a number of modules greater than 1; add one."),
+        ({"families": ["d-mGEM"], "splits": []}, "d-mGEM needs a number of splits greater than 1; add one."),
+        ({"families": ["md-GEM"], "splits": []}, "md-GEM needs a number of splits greater than 1; add one."),
+        ({"own": "fc1=0"}, "modules is {'fc1': 0}; 'fc2.weight' is in no module; assign every layer or tensor to one."),
+        ({"memory": 5000}, "memory is 5000; a task of 100 iterations × 10 samples shows 1000 different ones"),
+        ({"strengths": [-1.0]}, "strength is -1.0; it must be a number from 0 to a million"),
+        ({"trigger": []}, "Choose at least a trigger."),
+    ],
+)
+def test_what_cannot_be_launched_is_told_in_a_sentence(said, sentence):
+    assert controls.problem({**controls.DEFAULTS, **said}).startswith(sentence)
+
+
+def test_what_can_be_launched_is_no_problem(monkeypatch, tmp_path):
+    assert controls.problem(controls.DEFAULTS) == ""
+    monkeypatch.setenv("MGEM_DATA", str(tmp_path))
+    missing = controls.problem({**controls.DEFAULTS, "benchmarks": ["mnist-rotations"]})
+    assert missing.startswith("mnist-rotations needs MNIST")
+    assert missing.endswith("mgem data fetch mnist.")
+
+
+def test_a_partition_is_a_block_per_tensor_coloured_by_module():
+    html = controls.bar("mlp", 3)
+    assert html.count("<span title=") == 6
+    assert len({part.split(";")[0] for part in html.split("background:")[1:]}) == 3
+    assert "fc1.weight: 78,400 parameters, module 1" in html

@@ -1,0 +1,126 @@
+"""Explore's logic, without a browser."""
+
+import numpy as np
+import pytest
+import state
+from streamlit.testing.v1 import AppTest
+
+from mgem_core.events import Finished, Probed, Stepped, TaskLearned
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A store without a runner."""
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
+    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
+    state._runner.clear()
+    state.speeds.clear()
+    return Store(tmp_path / "runs.db")
+
+
+def opened(**parameters) -> AppTest:
+    page = AppTest.from_file("../../app/main.py", default_timeout=15)
+    for name, value in parameters.items():
+        page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    return page
+
+
+def told(page: AppTest) -> str:
+    kinds = (page.markdown, page.caption, page.info, page.warning, page.error, page.title)
+    return " ".join(one.value for kind in kinds for one in kind)
+
+
+def train(store: Store, acc: float = 80.0) -> None:
+    """Let the next queued run learn its two tasks."""
+    run, config = store.claim()
+    R = np.array([[90.0, 10.0], [acc, acc + config.modules]])
+    probe = Probed(1, 5, np.array([0.1]), np.array([0.2]), 2.0, 1.0, np.array([1.5]), 2.5)
+    events = [Stepped(0, 10, 0.5, 0.0, 0.01, 0), TaskLearned(0, R[0], 1.0), probe, TaskLearned(1, R[1], 2.0)]
+    finished = Finished("finished", "", R, R[1].mean(), R.diagonal().mean(), 0.0, 2.0, 0.01, "abc")
+    store.record([(run, event) for event in (*events, finished)])
+
+
+def button(page: AppTest, label: str):
+    return next(one for one in page.button if one.label.startswith(label))
+
+
+def test_a_first_visit_offers_the_quick_look_and_one_click_launches_it(store):
+    page = opened()
+    assert page.title[0].value == "What does it cost to remember?"
+    assert "**24 runs**" in told(page)
+    button(page, "Run the quick look").click().run()
+    assert not page.exception
+    assert store.counts(1)["queued"] == 24
+    assert page.query_params["sweep"] == "s1"
+
+
+def test_launch_queues_what_the_widgets_say(store):
+    page = opened()
+    page.selectbox(key="preset").select("modules-against-strength").run()
+    assert "**144 runs**" in told(page)
+    page.multiselect(key="run seeds").set_value([3]).run()
+    assert page.selectbox(key="preset").value == "Your own"
+    assert "**48 runs**" in told(page)
+    button(page, "Launch").click().run()
+    assert store.counts(1)["queued"] == 48
+    assert store.rows("SELECT name FROM sweeps")[0]["name"] == "Own sweep"
+
+
+def test_a_problem_is_told_and_nothing_can_be_launched(store):
+    page = opened()
+    page.text_input(key="run own").set_value("fc1=0,fc2=x,fc3=1").run()
+    assert any("it must map every layer or tensor to a module number" in one.value for one in page.error)
+    assert button(page, "Launch").disabled
+
+
+def test_stop_cancels_and_resume_queues_again(store):
+    sweep = store.submit(SPEC)
+    page = opened()
+    button(page, "Stop").click().run()
+    assert store.counts(sweep)["cancelled"] == 4
+    button(page, "Resume").click().run()
+    assert store.counts(sweep)["queued"] == 4
+
+
+def test_progress_failures_and_the_winner_are_told_in_words(store):
+    store.submit(SPEC)
+    for _ in range(3):
+        train(store)
+    run, _ = store.claim()
+    store.end(run, "failed", "it had no luck.")
+    page = opened()
+    assert not page.exception
+    assert "it had no luck. (r4)" in told(page)
+    assert "Best ACC so far: p-mGEM(4) at q = 0.5 with 82.00." in told(page)
+    assert button(page, "Resume")
+
+
+def test_a_sweep_in_the_url_is_shown_and_an_unknown_one_is_said(store):
+    store.submit(SPEC, "first")
+    store.submit(SPEC, "second")
+    assert opened(sweep="s1").session_state["sweep"] == 1
+    page = opened(sweep="s9")
+    assert "There is no sweep s9 in this store" in told(page)
+    assert page.session_state["sweep"] == 2
+
+
+def test_a_damaged_store_stops_the_page_with_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
+    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
+    (tmp_path / "runs.db").write_bytes(b"no database" * 1000)
+    page = opened()
+    assert len(page.error) == 1
+    assert "is damaged or no store of mgem" in page.error[0].value
+
+
+def test_a_runner_that_cannot_work_is_told(store, monkeypatch):
+    monkeypatch.setattr(state, "refusal", lambda process: "no worker could be started.")
+    store.submit(SPEC)
+    page = opened()
+    assert any("no worker could be started." in one.value for one in page.error)

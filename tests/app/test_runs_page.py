@@ -1,0 +1,206 @@
+"""The page Runs, without a browser: what is listed and opened, and what its buttons do to the store."""
+
+import numpy as np
+import pytest
+import state
+from streamlit.testing.v1 import AppTest
+
+from mgem_core.events import Finished, Stepped, TaskLearned
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A store without a runner."""
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
+    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
+    state._runner.clear()
+    return Store(tmp_path / "runs.db")
+
+
+@pytest.fixture
+def finished(store):
+    """A sweep of four runs that learned their two tasks."""
+    sweep = store.submit(SPEC, "First")
+    while claimed := store.claim():
+        run, R = claimed[0], np.array([[90.0, 10.0], [80.0 + claimed[0], 85.0]])
+        store.record([(run, Stepped(task, 10, 0.5, 0.25, 0.01, 0)) for task in (0, 1)])
+        store.record([(run, TaskLearned(task, R[task], 1.0)) for task in (0, 1)])
+        store.record([(run, Finished("finished", "", R, R[1].mean(), 87.5, R[1].mean() - 87.5, 1.5, 0.01, "abc"))])
+    return sweep
+
+
+def opened(**parameters) -> AppTest:
+    page = AppTest.from_file("../../app/main.py", default_timeout=15)
+    page.switch_page("views/runs.py")
+    for name, value in parameters.items():
+        page.query_params[name] = value
+    return ran(page)
+
+
+def ran(page: AppTest) -> AppTest:
+    page.run()
+    assert not page.exception
+    return page
+
+
+def press(page: AppTest, label: str) -> AppTest:
+    [button] = [button for button in page.button if button.label == label]
+    assert not button.disabled
+    button.click()
+    return ran(page)
+
+
+def told(page: AppTest) -> str:
+    kinds = (page.title, page.subheader, page.markdown, page.info, page.warning, page.error)
+    return " ".join(one.value for kind in kinds for one in kind)
+
+
+def count(store: Store) -> int:
+    return sum(store.counts().values())
+
+
+def test_an_empty_store_says_so(store):
+    assert "Nothing has been run yet" in told(opened())
+
+
+def test_the_lists_say_how_many_there_are(store, finished):
+    page = opened()
+    assert "4 runs" in told(page)
+    assert "Choose a run" in told(page)
+    page.text_input(key="find").set_value("p-mgem r3")
+    assert "1 run " in told(ran(page)) + " "
+    page.text_input(key="find").set_value("nothing like it")
+    assert "No run is like that" in told(ran(page))
+    page = opened(list="Sweeps")
+    assert "1 sweep" in told(page)
+    assert "Choose a sweep" in told(page)
+
+
+def test_filters_come_from_the_url(store, finished):
+    store.submit(SweepSpec(base=SPEC.base, grid={"benchmark": ["mnist5k-rotations"], "seed": [0, 1, 2]}), "Second")
+    assert "7 runs" in told(opened())
+    assert "3 runs" in told(opened(sweep="s2"))
+    assert "3 runs" in told(opened(status="queued"))
+    assert "4 runs" in told(opened(benchmark="mnist5k-permutations"))
+    assert "2 runs" in told(opened(find="p-mGEM finished"))
+
+
+def test_what_the_url_names_in_vain_is_left_out_in_one_sentence(store, finished):
+    page = opened(runs="r99,hello,r99999999999999999999999,r1", sweep="s7")
+    assert page.warning[0].value == (
+        "There is no sweep s7 in this store. There is no run r99, hello, r99999999999999999999999 in this store."
+    )
+    assert "r1 · GEM" in page.subheader[0].value
+    assert page.query_params["runs"] == "r1"
+    assert "sweep" not in page.query_params
+    assert not ran(page).warning
+
+
+def test_one_run_is_shown_in_full(store, finished):
+    page = opened(runs="r3")
+    assert "r3 · p-mGEM\\(4\\)" in page.subheader[0].value
+    assert [metric.value for metric in page.metric] == ["84.00", "87.50", "−3.50", "1.5", "10.00"]
+    settings = page.table[0].value
+    assert list(settings["setting"].str.partition(" ")[0]) == [
+        *("benchmark", "method", "seed", "modules", "tasks", "iterations", "memory")
+    ]
+    assert list(settings["value"])[3:] == ["4", "2", "10", "20"]
+
+
+def test_a_failed_run_says_why(store):
+    store.submit(SPEC)
+    store.end(store.claim()[0], "failed", "no *luck* today.")
+    page = opened(runs="r1")
+    assert page.error[0].value == "no \\*luck\\* today."
+    assert not page.metric
+    assert "nothing to draw" in told(page)
+
+
+def test_several_runs_are_compared_where_they_differ(store, finished):
+    page = opened(runs="r1,r3,r4")
+    frame = page.table[0].value
+    assert list(frame.columns) == ["r1", "r3", "r4"]
+    assert list(frame.index) == ["method", "status", "ACC, %", "FWD, %", "BWD, points", "time, s", "modules", "seed"]
+    assert list(frame.loc["ACC, %"]) == ["83.00", "84.00", "**84.50**"]
+    assert list(frame.loc["seed"]) == ["0", "0", "1"]
+
+
+def test_many_runs_are_chosen_at_once_and_deleted(store, finished):
+    page = press(opened(find="p-mGEM"), "Choose these 2")
+    assert page.query_params["runs"] == "r4,r3"
+    assert "Delete 2 runs and all they told?" in told(page)
+    page = press(page, "Delete 2 runs")
+    assert count(store) == 2
+    assert "runs" not in page.query_params
+
+
+def test_stop_and_resume(store):
+    store.submit(SPEC)
+    page = press(opened(runs="r1,r2"), "Stop")
+    assert store.counts()["cancelled"] == 2
+    page = press(page, "Resume")
+    assert store.counts()["queued"] == 4
+    assert [button.disabled for button in page.button if button.label == "Resume"] == [True]
+
+
+def test_runs_that_have_not_ended_outlive_a_deletion(store, finished):
+    store.submit(SPEC, again=True)
+    page = opened(runs="r1,r5")
+    assert "1 run not yet ended will stay" in told(page)
+    page = press(page, "Delete 1 run")
+    assert count(store) == 7
+    assert page.query_params["runs"] == "r5"
+
+
+def test_a_sweep_is_renamed(store, finished):
+    page = opened(list="Sweeps", sweep="s1")
+    page.text_input(key="name of s1").set_value(" Better ")
+    press(page, "Rename")
+    assert [row["name"] for row in store.rows("SELECT name FROM sweeps")] == ["Better"]
+
+
+def test_deleting_a_sweep_spares_what_others_share(store, finished):
+    store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "seed": [0, 1]}), "Second")
+    page = opened(list="Sweeps", sweep="s1")
+    assert "2 runs of its own" in told(page)
+    assert "2 runs that other sweeps have, too, will stay" in told(page)
+    page = press(page, "Delete s1")
+    assert [row["id"] for row in store.rows("SELECT id FROM runs")] == [3, 4]
+    assert "1 sweep" in told(page)
+
+
+def test_a_sweep_that_runs_must_be_stopped_before_it_is_deleted(store):
+    store.submit(SPEC)
+    store.claim()
+    page = press(opened(list="Sweeps", sweep="s1"), "Stop")
+    assert store.unwanted() == [1]
+    assert store.counts()["cancelled"] == 3
+
+
+def test_the_store_is_compacted(store, finished):
+    store.record([(1, Stepped(0, step, 0.5, 0.0, 0.01, 0)) for step in range(2000)])
+    store.delete([1])
+    page = opened(list="Sweeps")
+    assert "that deleted runs left" in told(page)
+    page = press(page, "Compact")
+    assert "that deleted runs left" not in told(page)
+
+
+def test_more_like_this_fills_the_form_on_explore(store, finished):
+    page = press(opened(runs="r3"), "More like this")
+    assert "What to run" in told(page)
+    assert page.session_state["run families"] == ["p-mGEM"]
+    assert page.session_state["run modules"] == [4]
+    assert page.session_state["run tasks"] == 2
+    assert page.session_state["run seeds"] == [0]
+
+
+def test_a_sweep_opens_on_explore(store, finished):
+    store.submit(SPEC, "Second")
+    page = press(opened(list="Sweeps", sweep="s1"), "Open on Explore")
+    assert page.query_params["sweep"] == "s1"
+    assert "What to run" in told(page)

@@ -1,0 +1,199 @@
+"""The numbers behind every plot and table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mgem_core import RunConfig, frames, run
+from mgem_core.events import Finished, Probed, Started, TaskLearned
+from mgem_core.figures import data, interactive
+from mgem_core.figures.data import View, Watch
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+SPEC = SweepSpec(
+    base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "strength": [0.0, 0.5], "seed": [0, 1]}
+)
+R = np.array([[90.0, 10.0, 10.0], [80.0, 85.0, 10.0], [70.0, 75.0, 88.0]])
+
+
+def probe(task: int, step: int, gs_z: list[float], gt_z: float, norm_z: float = 2.0) -> Probed:
+    past = np.array(gs_z)
+    return Probed(task, step, past, past, gt_z, norm_z, np.full(len(past), 4.0), 5.0)
+
+
+def learn(store: Store, shift: float = 0.0, tasks: int = 3) -> int:
+    """Let the next queued run learn that many tasks."""
+    run, config = store.claim()
+    events = [Started(config.label, ("a", "b", "c"), 10, 100, 0, 0)]
+    for task in range(tasks):
+        events += [probe(task, step, [1.0 + shift + s for s in range(task)], 8.0 - shift) for step in (5, 10) if task]
+        events.append(TaskLearned(task, R[task] + shift, task + 1.0))
+    if tasks == 3:
+        told = R + shift
+        events.append(Finished("finished", "", told, told[2].mean(), told.diagonal().mean(), 0.0, 3.0, 0.1, "abc"))
+    store.record([(run, event) for event in events])
+    return run
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(tmp_path / "runs.db")
+    store.submit(SPEC)
+    return store
+
+
+def points(store, view=View(), watch=None) -> pd.DataFrame:  # noqa: B008
+    return data.points(store, frames.runs(store, 1), view, watch)
+
+
+def test_a_configuration_is_the_mean_over_its_seeds(store):
+    learn(store, 0.0)
+    learn(store, 2.0)
+    row = points(store).iloc[0]
+    assert (row["line"], row["q"], row["runs"], row["finished"], row["active"]) == ("GEM", 0.0, 2, 2, 0)
+    assert row["x"] == pytest.approx((1.0 / 2 + 3.0 / 2) / 2)
+    assert row["y"] == pytest.approx((8.0 / 2 + 6.0 / 2) / 2)
+    assert row["x_sem"] == pytest.approx(np.std([0.5, 1.5], ddof=1) / np.sqrt(2))
+    assert row["acc"] == pytest.approx(R[2].mean() + 1)
+    assert row["fwd"] == pytest.approx(R.diagonal().mean() + 1)
+    assert row["bwd"] == pytest.approx(row["acc"] - row["fwd"])
+    assert row["acc_std"] == pytest.approx(np.std([0, 2], ddof=1))
+    assert row["curve"] == pytest.approx([91.0, 83.5, R[2].mean() + 1])
+
+
+@pytest.mark.parametrize(
+    ("view", "x", "y"),
+    [
+        (View(axes="raw"), 1.0, 8.0),
+        (View(axes="unit"), 0.5, 4.0),
+        (View(axes="cosine"), 1.0 / 8, 8.0 / 10),
+        (View(axes="raw", pair=(1, 2)), 2.0, 8.0),
+        (View(axes="raw", pair=None), (1 + 1 + 2) / 3, 8.0),
+        (View(axes="raw", pair=None, after=2), 1.0, 8.0),
+    ],
+)
+def test_axes_pair_and_time_are_the_views(store, view, x, y):
+    learn(store)
+    row = points(store, view).iloc[0]
+    assert (row["x"], row["y"]) == pytest.approx((x, y))
+
+
+def test_after_a_task_the_past_is_as_it_was(store):
+    learn(store)
+    row = points(store, View(after=2)).iloc[0]
+    assert (row["acc"], row["fwd"]) == pytest.approx(((80 + 85) / 2, (90 + 85) / 2))
+    assert np.isnan(points(store, View(after=1)).iloc[0]["x"])  # no past to keep yet
+
+
+def test_the_same_numbers_as_the_runs_own(tmp_path):
+    """What the view computes from rows of R is what the engine says at the end."""
+    store = Store(tmp_path / "runs.db")
+    spec = SweepSpec(
+        base={"tasks": 2, "iterations": 5, "memory": 10, "probe_every": 2}, grid={"method": ["gem", "independent"]}
+    )
+    store.submit(spec)
+    for config in spec.runs():
+        number, claimed = store.claim()
+        assert claimed == config
+        store.record([(number, event) for event in run(RunConfig(**config.model_dump()))])
+    frame, runs = points(store), frames.runs(store)
+    assert frame[["acc", "fwd", "bwd"]].to_numpy(float) == pytest.approx(
+        runs[["acc", "fwd", "bwd"]].to_numpy(float), nan_ok=True
+    )
+    assert np.isnan(frame["bwd"].iloc[1])
+
+
+def test_runs_in_flight_count_as_far_as_they_are(store):
+    learn(store)
+    learn(store, 5.0, tasks=1)
+    row = points(store).iloc[0]
+    assert (row["finished"], row["active"]) == (1, 1)
+    assert row["acc"] == pytest.approx((R[2].mean() + 95.0) / 2)
+    assert row["progress"] == pytest.approx((1 + 1 / 3) / 2)
+    assert np.isnan(points(store, View(after=3)).iloc[1]["acc"])
+
+
+def test_only_runs_that_moved_are_read_again(store):
+    watch = Watch()
+    learn(store)
+    first = points(store, watch=watch)
+    queries: list[str] = []
+    store.db.set_trace_callback(queries.append)
+    again = points(store, watch=watch)
+    assert not [query for query in queries if "FROM events" in query and "IN ()" not in query]
+    pd.testing.assert_frame_equal(first, again)
+    learn(store, 2.0)
+    assert points(store, watch=watch).iloc[0]["finished"] == 2
+
+
+def test_lines_are_told_apart_by_what_differs_but_strength_and_seed(tmp_path):
+    store = Store(tmp_path / "runs.db")
+    grid = {
+        "modules": [1, "fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=1"],
+        "trigger": ["always", "violation"],
+        "strength": [0, 1],
+    }
+    store.submit(SweepSpec(base={"tasks": 2}, grid=grid))
+    lines = points(store)["line"].unique()
+    assert len(lines) == 6
+    assert lines[0] == "GEM · trigger always"
+
+
+def test_the_envelope_is_what_nobody_dominates(store):
+    for shift in (0.0, 0.0, 1.0, 1.0, 0.5, 0.5):  # x grows with the shift and y falls: all on the frontier
+        learn(store, shift)
+    assert points(store)["front"].tolist() == [True, True, True, False]  # the last knows nothing yet
+    figure = interactive.frontier(points(store), View())
+    assert list(figure.data[0].x) == [0.5, 0.75, 1.0]
+
+
+def test_words_tell_who_dominates_whom(store):
+    frame = pd.DataFrame(
+        {
+            **{"line": ["GEM", "GEM", "p-mGEM(4)", "p-mGEM(4)"], "q": [0.0, 1.0, 0.0, 1.0]},
+            **{
+                "x": [0.0, 1.0, 0.5, 0.9],
+                "y": [1.0, 0.0, 1.5, 0.5],
+                "acc": [70.0, 71.0, 72.0, 73.456],
+                "acc_std": [np.nan, 1, 1, 0.5],
+            },
+        }
+    )
+    words = data.in_words(frame)
+    assert words[0].startswith("p-mGEM(4) dominates 50 % of GEM's frontier, and GEM 0 % of its; hypervolume +")
+    assert words[-1] == "Best ACC so far: p-mGEM(4) at q = 1 with 73.46 ± 0.50."
+    assert data.in_words(frame.iloc[:0]) == []
+
+
+def test_numbers_and_strengths_are_told_as_people_write_them():
+    assert data.mean_std(-1.005, 0.25) == "−1.00 ± 0.25"
+    assert data.mean_std(np.nan, np.nan) == "—"
+    assert data.strength((0.5, 0.1)) == "0.5, 0.1"
+    assert data.titled(pd.Series({"line": "GEM", "q": [0.5, 0.1]})) == "GEM at q = 0.5, 0.1"
+    assert data.titled(pd.Series({"line": "EWC", "q": np.nan})) == "EWC"
+
+
+def test_lines_of_equal_acc_are_where_fwd_and_bwd_add_up():
+    frame = pd.DataFrame({"bwd": [-5.0, 1.0], "fwd": [80.0, 84.0], "bwd_std": [1.0, np.nan], "fwd_std": [2.0, np.nan]})
+    lines = interactive.equal_acc(frame)
+    assert 2 <= len(lines) <= 7
+    assert all(x + y == pytest.approx(acc) for acc, ends in lines.items() for x, y in ends)
+
+
+def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store):
+    learn(store)
+    learn(store, 1.0, tasks=2)
+    learn(store, 2.0)
+    frame = points(store)
+    for figure in (interactive.frontier(frame, View()), interactive.transfer(frame, View())):
+        shown = {
+            key: symbol
+            for trace in figure.data
+            if trace.customdata is not None
+            for key, symbol in zip(trace.customdata, trace.marker.symbol, strict=True)
+        }
+        assert list(shown) == frame["key"].tolist()[:2]
+        assert list(shown.values()) == ["circle-open", "circle-open"]
+    heat = interactive.matrices({"a": R, "b": R[:2]})
+    assert [trace.z.shape for trace in heat.data] == [(3, 3), (2, 3)]
