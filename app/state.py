@@ -102,6 +102,13 @@ def speeds(_store: Store, path: str) -> dict[str, float]:
     return frames.speeds(_store)
 
 
+@st.cache_data(ttl=60, show_spinner=False)
+def scope(_store: Store, path: str, sweep: int) -> tuple[list[str], int]:
+    """The benchmarks of a sweep, and its largest number of tasks."""
+    runs = frames.runs(_store, sweep)
+    return list(dict.fromkeys(runs["benchmark"])), int(runs["tasks"].max())
+
+
 def duration(seconds: float) -> str:
     """About how long, as people say it."""
     if seconds < 90:

@@ -110,12 +110,10 @@ def share() -> None:
         st.code(f"{(st.context.url or '').split('?')[0]}?{parameters}", language=None, wrap_lines=True)
 
 
-def choose_view(runs: pd.DataFrame) -> tuple[View, bool]:
+def choose_view(several: list[str], tasks: int) -> tuple[View, bool]:
     """How to look at it; every choice is in the URL."""
-    tasks = int(runs["tasks"].max())
-    pairs = {f"{s + 1} → {t + 1}": (s, t) for s, t in data.pairs(runs)}
+    pairs = {f"{s + 1} → {t + 1}": (s, t) for t in range(1, tasks) for s in range(t)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        several = data.benchmarks(runs)
         benchmark = several[0]
         if len(several) > 1:
             benchmark = st.selectbox(
@@ -206,7 +204,8 @@ def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
     """The table's cells; the best of each measure among all is bold."""
     best = {name: every[name].max() for name in ("acc", "fwd", "bwd")}
     made = []
-    for row in points.to_dict("records"):
+    shown = ["key", "line", "family", "q", "finished", "runs", "active", "progress", "curve"]
+    for row in points[[*shown, *best, *(f"{name}_std" for name in best)]].to_dict("records"):
         cells: dict[str, Any] = {
             "line": {"text": row["line"]},
             "q": {
@@ -297,7 +296,7 @@ def page() -> None:
         sweep = choose_sweep(store, sweeps)
         stop_or_resume(store, sweep)
         shared, exported = st.container(width="content"), st.container(width="content")
-    view, hide = choose_view(frames.runs(store, sweep))
+    view, hide = choose_view(*state.scope(store, str(store.path), sweep))
     with shared:
         share()
     with exported:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,8 +30,10 @@ class View:
 class Seen(NamedTuple):
     """What one run has shown so far."""
 
-    pairs: np.ndarray  # a row per (s, t), which are its first two numbers: means over the probed steps of task t
+    pairs: dict[tuple[int, int], list[float]]  # (s, t) → means over the probed steps of task t, at COLUMN
     R: np.ndarray  # [tasks learned, T]
+    mean: list[float]  # after each task: accuracy on the tasks so far
+    own: list[float]  # accuracy on each task just after it was learned
 
 
 class Watch:
@@ -52,33 +55,35 @@ class Watch:
 def _read(store: Store, runs: list[int]) -> dict[int, Seen]:
     marks = ",".join(str(int(run)) for run in runs)
     query = f"SELECT run, kind, data FROM events WHERE run IN ({marks}) AND kind != 'Stepped' ORDER BY run, task, step"
-    probes: dict[int, list[tuple[float, ...]]] = {run: [] for run in runs}
+    pairs: dict[int, dict[tuple[int, int], list[list[float]]]] = {run: {} for run in runs}
     rows: dict[int, list[list[float]]] = {run: [] for run in runs}
     for run, kind, text in store.rows(query):
         told = json.loads(text)
         if kind == "TaskLearned":
             rows[run].append(told["row"])
         else:
-            probes[run] += _probed(told)
-    return {run: Seen(_means(probes[run]), np.array(rows[run], float)) for run in runs}
+            for s, step in enumerate(_probed(told)):
+                pairs[run].setdefault((s, told["task"]), []).append(step)
+    return {run: _seen(pairs[run], rows[run]) for run in runs}
 
 
-COLUMN = {"raw": 2, "unit": 4, "cosine": 6}  # of x in Seen.pairs; y follows
+COLUMN = {"raw": 0, "unit": 2, "cosine": 4}  # of x in Seen.pairs; y follows
 
 
-def _probed(told: dict[str, Any]) -> list[tuple[float, ...]]:
-    """One step as a row per past task: ⟨g_s,z⟩ and ⟨g_t,z⟩, raw, per unit ‖z‖, and as cosines."""
+def _probed(told: dict[str, Any]) -> list[list[float]]:
+    """One step, for each past task: ⟨g_s,z⟩ and ⟨g_t,z⟩, raw, per unit ‖z‖, and as cosines."""
     y, norm_z, norm_gt = told["gt_z"], told["norm_z"] or np.nan, told["norm_gt"] or np.nan
     return [
-        (s, told["task"], x, y, x / norm_z, y / norm_z, x / norm_z / (norm_gs or np.nan), y / norm_z / norm_gt)
-        for s, (x, norm_gs) in enumerate(zip(told["gs_z"], told["norm_gs"], strict=True))
+        [x, y, x / norm_z, y / norm_z, x / norm_z / (norm_gs or np.nan), y / norm_z / norm_gt]
+        for x, norm_gs in zip(told["gs_z"], told["norm_gs"], strict=True)
     ]
 
 
-def _means(probes: list[tuple[float, ...]]) -> np.ndarray:
-    rows = np.array(probes, float).reshape(-1, 8)
-    order, which = np.unique(rows[:, :2], axis=0, return_inverse=True)
-    return np.array([rows[which == i].mean(axis=0) for i in range(len(order))]).reshape(-1, 8)
+def _seen(pairs: dict[tuple[int, int], list[list[float]]], R: list[list[float]]) -> Seen:
+    means = {pair: [fmean(column) for column in zip(*steps, strict=True)] for pair, steps in pairs.items()}
+    return Seen(
+        means, np.array(R, float), [fmean(row[: i + 1]) for i, row in enumerate(R)], [row[i] for i, row in enumerate(R)]
+    )
 
 
 def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = None) -> pd.DataFrame:
@@ -134,23 +139,19 @@ def _measured(seen: dict[int, Seen], runs: pd.Series, view: View) -> dict[str, l
 
 
 def _of_run(seen: Seen, view: View) -> tuple[Any, ...]:
-    R = seen.R[: view.after]
-    learned = len(R)
-    if learned and (view.after is None or learned == view.after):
-        acc, fwd = R[-1, :learned].mean(), R[:, :learned].diagonal().mean()
-    else:
-        acc = fwd = np.nan
-    pairs = seen.pairs if view.after is None else seen.pairs[seen.pairs[:, 1] < view.after]
-    if view.pair is not None:
-        pairs = pairs[(pairs[:, :2] == view.pair).all(axis=1)]
+    """acc, fwd, bwd, x, y, curve."""
+    mean, own = seen.mean[: view.after], seen.own[: view.after]
+    there = len(mean) > 0 if view.after is None else len(mean) == view.after
+    acc, fwd = (mean[-1], fmean(own)) if there else (np.nan, np.nan)
+    pairs = seen.pairs if view.pair is None else {view.pair: seen.pairs[view.pair]} if view.pair in seen.pairs else {}
+    steps = [values for (_, t), values in pairs.items() if view.after is None or t < view.after]
     at = COLUMN[view.axes]
-    x, y = pairs[:, at : at + 2].mean(axis=0) if len(pairs) else (np.nan, np.nan)
-    return acc, fwd, acc - fwd, x, y, [float(R[i, : i + 1].mean()) for i in range(learned)]
+    x, y = (fmean(values[at + i] for values in steps) if steps else np.nan for i in (0, 1))
+    return acc, fwd, acc - fwd, x, y, mean
 
 
 def _mean_curve(curves: pd.Series) -> list[float]:
-    longest = max(map(len, curves))
-    return [float(np.mean([curve[i] for curve in curves if len(curve) > i])) for i in range(longest)]
+    return [fmean(curve[i] for curve in curves if len(curve) > i) for i in range(max(map(len, curves)))]
 
 
 def _lines(frame: pd.DataFrame) -> list[str]:
@@ -158,17 +159,12 @@ def _lines(frame: pd.DataFrame) -> list[str]:
     skip = {*frames.COLUMNS, "benchmark", "strength", "seed", "progress", "curve", *MEASURES} - {"label"}
     fields = [name for name in frame.columns if name not in skip]
     text = frame[fields].astype(str)
+    several = [name for name in fields if name != "label" and text[name].nunique() > 1]
     names = frame["label"].copy()
     for _, own in text.groupby("label", sort=False):
-        for field in (name for name in fields if own[name].nunique() > 1):
+        for field in (name for name in several if own[name].nunique() > 1):
             names[own.index] += [f" · {field.replace('_', ' ')} {value}" for value in own[field]]
     return list(names)
-
-
-def pairs(runs: pd.DataFrame) -> list[tuple[int, int]]:
-    """Every (s, t) that these runs could show."""
-    tasks = int(runs["tasks"].max()) if len(runs) else 0
-    return [(s, t) for t in range(1, tasks) for s in range(t)]
 
 
 def in_words(points: pd.DataFrame) -> list[str]:

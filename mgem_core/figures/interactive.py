@@ -1,19 +1,25 @@
 """The numbers of `data` as plotly figures: for the dashboard, and for HTML that stands alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import plotly.io
 from plotly.subplots import make_subplots
 
 from mgem_core.figures.data import View, strength
 from mgem_core.figures.style import ENVELOPE, axis_titles, dash, of_family
 
+HOVER = [
+    *("line", "q", "x", "y", "acc", "fwd", "bwd", "finished", "runs", "active"),
+    *("lr", "memory", "tasks", "iterations"),
+]
 FAR = 1000  # points from which WebGL draws them
+PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]  # of single runs
+TEMPLATE = plotly.io.templates["plotly_white"].to_plotly_json()
 LAYOUT: dict[str, Any] = {
-    "template": "plotly_white",
     "margin": {"l": 62, "r": 36, "t": 8, "b": 48},
     "hovermode": "closest",
     "dragmode": "zoom",
@@ -25,37 +31,39 @@ LAYOUT: dict[str, Any] = {
 
 def frontier(points: pd.DataFrame, view: View, hide_dominated: bool = False, chosen: Sequence[str] = ()) -> go.Figure:
     """⟨g_s,z⟩ against ⟨g_t,z⟩: a line per method, a point per strength, and the envelope of all."""
-    x, y = axis_titles(view)
     known = points.dropna(subset=["x", "y"])
     best = known[known["front"]].sort_values("x")
-    figure = go.Figure(layout={**LAYOUT, "xaxis_title": x, "yaxis_title": y})
-    if len(best):
-        envelope = {"color": "rgba(128,128,128,0.35)", "width": 9}
-        figure.add_scatter(
-            x=best["x"], y=best["y"], mode="lines", line=envelope, name=ENVELOPE, hoverinfo="skip", uid="envelope"
-        )
-    _lines(figure, known[known["front"]] if hide_dominated else known, ("x", "y"), ("x_sem", "y_sem"), chosen)
-    return figure
+    band = {"line": {"color": "rgba(128,128,128,0.35)", "width": 9}, "hoverinfo": "skip"}
+    envelope = {
+        "type": "scatter",
+        "x": best["x"],
+        "y": best["y"],
+        "mode": "lines",
+        "name": ENVELOPE,
+        "uid": "envelope",
+        **band,
+    }
+    lines = _lines(known[known["front"]] if hide_dominated else known, ("x", "y"), ("x_sem", "y_sem"), chosen)
+    return _figure([envelope, *lines] if len(best) else [], *axis_titles(view))
 
 
 def transfer(points: pd.DataFrame, view: View, chosen: Sequence[str] = ()) -> go.Figure:
     """BWD against FWD: a line per method, a point per strength, and dashed lines of equal ACC."""
     known = points.dropna(subset=["bwd", "fwd"])
-    figure = go.Figure(
-        layout={
-            **LAYOUT,
-            "xaxis_title": "BWD · what later tasks took (points)",
-            "yaxis_title": "FWD · just after learning (%)",
-        }
-    )
-    for acc, ends in equal_acc(known).items():
-        figure.add_scatter(
-            **{"x": [end[0] for end in ends], "y": [end[1] for end in ends], "mode": "lines+text", "uid": f"acc{acc}"},
-            **{"text": ["", f"ACC {acc:g}"], "textposition": "bottom left", "textfont": {"size": 10, "color": "#808080"}},
-            **{"line": {"dash": "dash", "width": 1, "color": "#a0a0a0"}, "hoverinfo": "skip", "showlegend": False},
-        )
-    _lines(figure, known, ("bwd", "fwd"), ("bwd_std", "fwd_std"), chosen)
-    return figure
+    grey = {"line": {"dash": "dash", "width": 1, "color": "#a0a0a0"}, "textfont": {"size": 10, "color": "#808080"}}
+    silent = {"hoverinfo": "skip", "showlegend": False, "textposition": "bottom left", "mode": "lines+text", **grey}
+    equal = [
+        {"type": "scatter", "x": list(x), "y": list(y), "text": ["", f"ACC {acc:g}"], "uid": f"acc{acc}", **silent}
+        for acc, (x, y) in ((acc, zip(*ends, strict=True)) for acc, ends in equal_acc(known).items())
+    ]
+    lines = _lines(known, ("bwd", "fwd"), ("bwd_std", "fwd_std"), chosen)
+    return _figure([*equal, *lines], "BWD · what later tasks took (points)", "FWD · just after learning (%)")
+
+
+def _figure(traces: list[dict[str, Any]], x: str, y: str) -> go.Figure:
+    """Not validated again: these traces are made a few lines from here, every second while runs go on."""
+    layout = {**LAYOUT, "template": TEMPLATE, "xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}}
+    return go.Figure(traces, layout, _validate=False)
 
 
 def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
@@ -75,31 +83,30 @@ def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
 
 
 def _lines(
-    figure: go.Figure, points: pd.DataFrame, at: tuple[str, str], errors: tuple[str, str], chosen: Sequence[str]
-) -> None:
+    points: pd.DataFrame, at: tuple[str, str], errors: tuple[str, str], chosen: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     dashes = dash(points)
-    scatter = go.Scattergl if len(points) > FAR else go.Scatter
+    points = points.assign(hover=[_hover(row) for row in points[HOVER].to_dict("records")])
     by_strength = points.sort_values("q", key=lambda q: pd.to_numeric(q, errors="coerce"), kind="stable")
     for line, own in by_strength.groupby("line", sort=False):
         style = of_family(own["family"].iloc[0])
-        x, y = own[at[0]], own[at[1]]
-        figure.add_trace(
-            scatter(
-                **{"x": x, "y": y, "name": line, "uid": line, "mode": "lines+markers", "opacity": 0.95},
-                line={"color": style.color, "dash": dashes[line][0], "width": 1.5},
-                marker={
-                    "color": style.color,
-                    "symbol": [f"{style.symbol}-open" if active else style.symbol for active in own["active"] > 0],
-                    "size": [16 if key in chosen else 10 for key in own["key"]],
-                    "line": {"width": [3 if key in chosen else 1 for key in own["key"]], "color": style.color},
-                },
-                error_x=_bars(own[errors[0]], style.color),
-                error_y=_bars(own[errors[1]], style.color),
-                customdata=own["key"],
-                text=[_hover(row) for row in own.to_dict("records")],
-                hovertemplate="%{text}<extra></extra>",
-            )
-        )
+        large = own["key"].isin(chosen)
+        yield {
+            "type": "scattergl" if len(points) > FAR else "scatter",
+            **{"x": own[at[0]], "y": own[at[1]], "name": line, "uid": line, "mode": "lines+markers", "opacity": 0.95},
+            "line": {"color": style.color, "dash": dashes[line][0], "width": 1.5},
+            "marker": {
+                "color": style.color,
+                "symbol": [f"{style.symbol}-open" if active else style.symbol for active in own["active"] > 0],
+                "size": [16 if one else 10 for one in large],
+                "line": {"width": [3 if one else 1 for one in large], "color": style.color},
+            },
+            "error_x": _bars(own[errors[0]], style.color),
+            "error_y": _bars(own[errors[1]], style.color),
+            "customdata": own["key"].tolist(),
+            "text": own["hover"].tolist(),
+            "hovertemplate": "%{text}<extra></extra>",
+        }
 
 
 def _bars(errors: pd.Series, color: str) -> dict[str, Any]:
@@ -150,10 +157,9 @@ def matrices(named: Mapping[str, np.ndarray]) -> go.Figure:
 
 def curves(series: Mapping[str, pd.DataFrame], y: str, title: str, iterations: Mapping[str, int]) -> go.Figure:
     """One quantity of several runs over their steps; tasks follow each other."""
-    figure = go.Figure(layout={**LAYOUT, "xaxis_title": "step", "yaxis_title": title})
-    palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]
+    figure = _figure([], "step", title)
     for number, (name, frame) in enumerate(series.items()):
         if len(frame):
             steps = frame["task"] * iterations[name] + frame["step"]
-            figure.add_scatter(x=steps, y=frame[y], name=name, uid=name, line={"color": palette[number % len(palette)]})
+            figure.add_scatter(x=steps, y=frame[y], name=name, uid=name, line={"color": PALETTE[number % len(PALETTE)]})
     return figure
