@@ -28,10 +28,15 @@ class SweepSpec(BaseModel):
         return self.grid if isinstance(self.grid, list) else [self.grid]
 
     def runs(self) -> list[RunConfig]:
-        """The different runs, in the order of the grid; combinations that mean the same run are one."""
+        """The different runs; combinations that mean the same run are one.
+
+        In the order of the grid, but seed after seed: the whole picture comes first, then its errors shrink.
+        """
         combinations = (dict(zip(grid, values, strict=True)) for grid in self.grids for values in product(*grid.values()))
         configs = (RunConfig(**{**self.base, **values}) for values in combinations)
-        return list(dict.fromkeys(config.canonical() for config in configs))
+        different = list(dict.fromkeys(config.canonical() for config in configs))
+        turn = {seed: number for number, seed in enumerate(dict.fromkeys(config.seed for config in different))}
+        return sorted(different, key=lambda config: turn[config.seed])
 
 
 @cache

@@ -56,8 +56,8 @@ def wait_until_served(address: str) -> None:
         time.sleep(0.02)
 
 
-def first_page(page: Page, home: Path) -> tuple[float, float]:
-    """Seconds from `make run` to the first page, and from Launch to the first live point."""
+def first_page(page: Page, home: Path, reading: float) -> tuple[float, float]:
+    """Seconds from `make run` to the first page, and from Launch, pressed after `reading`, to the first live point."""
     start = time.perf_counter()
     with served(home) as address:
         wait_until_served(address)
@@ -65,7 +65,7 @@ def first_page(page: Page, home: Path) -> tuple[float, float]:
         button = page.get_by_role("button", name="Run the quick look")
         button.wait_for()
         opened = time.perf_counter() - start
-        time.sleep(4)  # someone reads; the workers get warm meanwhile
+        time.sleep(reading)  # the workers get warm meanwhile
         start = time.perf_counter()
         button.click()
         page.wait_for_function(f"{POINTS} > 0", timeout=60_000, polling=50)
@@ -137,12 +137,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         times = []
-        for number in range(3):
+        for number, reading in enumerate((4, 0, 4, 0)):
             page = browser.new_page(viewport={"width": 1280, "height": 900})
-            times.append(first_page(page, Path(folder) / f"fresh{number}"))
+            times.append(first_page(page, Path(folder) / f"fresh{number}", reading))
             page.close()
         print(f"make run to first page: {min(t[0] for t in times):.1f} s (wanted: at most 4)")
-        print(f"Launch to first live point: {min(t[1] for t in times):.1f} s (wanted: at most 6)")
+        print(f"Launch to first live point: {min(times[0][1], times[2][1]):.1f} s after 4 s of reading,", end=" ")
+        print(f"{min(times[1][1], times[3][1]):.1f} s if pressed at once (wanted: at most 6)")
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         rerun, delay = with_thousand_runs(page, Path(folder) / "many")
         print(f"rerun with 1,000 runs, click to picture: {rerun:.2f} s (wanted: at most 0.3)")

@@ -23,8 +23,12 @@ def probe(task: int, step: int, gs_z: list[float], gt_z: float, norm_z: float = 
 
 
 def learn(store: Store, shift: float = 0.0, tasks: int = 3) -> int:
-    """Let the next queued run learn that many tasks."""
-    run, config = store.claim()
+    """Let the next queued run, configuration by configuration, learn that many tasks."""
+    order = ", ".join(f"json_extract(config, '$.{name}')" for name in ("modules", "strength", "seed"))
+    run, text = store.rows(f"SELECT id, config FROM runs WHERE status = 'queued' ORDER BY {order}")[0]
+    config = RunConfig.model_validate_json(text)
+    with store.writing() as db:
+        db.execute("UPDATE runs SET status = 'running' WHERE id = ?", (run,))
     events = [Started(config.label, ("a", "b", "c"), 10, 100, 0, 0)]
     for task in range(tasks):
         events += [probe(task, step, [1.0 + shift + s for s in range(task)], 8.0 - shift) for step in (5, 10) if task]

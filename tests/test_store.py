@@ -120,11 +120,11 @@ def test_snapshots_come_back_as_they_were(store):
 
 def test_frames_are_tidy(store):
     sweep = store.submit(SPEC)
-    for acc in (80.0, 82.0, 70.0):
+    for acc in (80.0, 70.0, 82.0):
         finish(store, store.claim()[0], acc)
     every = frames.runs(store, sweep)
     assert every["status"].tolist() == ["finished"] * 3 + ["queued"]
-    assert every["modules"].tolist() == [1, 1, 4, 4]
+    assert every["modules"].tolist() == [1, 4, 1, 4]
     table = frames.configurations(store, sweep)
     assert table["label"].tolist() == ["GEM", "p-mGEM(4)"]
     assert table["finished"].tolist() == [2, 1]

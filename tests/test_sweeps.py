@@ -13,6 +13,12 @@ def test_a_grid_is_every_combination():
     assert {run.tasks for run in runs} == {3}
 
 
+def test_all_configurations_come_once_before_the_next_seed():
+    runs = SweepSpec(grid=[{"modules": [1, 4], "seed": [5, 0]}, {"splits": [2], "seed": [5, 0]}]).runs()
+    assert [run.seed for run in runs] == [5, 5, 5, 0, 0, 0]
+    assert [run.label for run in runs[:3]] == ["GEM", "p-mGEM(4)", "d-mGEM(2)"]
+
+
 def test_several_grids_follow_each_other_and_share_what_they_have_in_common():
     spec = SweepSpec(grid=[{"modules": [1, 4]}, {"splits": [1, 2]}])
     assert [run.label for run in spec.runs()] == ["GEM", "p-mGEM(4)", "d-mGEM(2)"]
