@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from listing import Row, strength_of
+from listing import RUN_COLUMNS, Row, run_row, strength_of
 from pydantic import ValidationError
 
 from mgem_core import RunConfig, frames
 from mgem_core.config import GEM_FIELDS
-from mgem_core.figures.data import strength
+from mgem_core.figures.data import mean_std, strength
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -60,10 +60,32 @@ def own(config: Mapping[str, Any]) -> list[str]:
 
 
 def differing(runs: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """The fields in which these runs differ, and those in which all are the same."""
+    """The fields in which these runs differ, and those in which all that have them are the same."""
     fields = list(dict.fromkeys(name for run in runs for name in run["config"]))
-    values = {name: {json.dumps(run["config"].get(name)) for run in runs} for name in fields}
+    values = {name: {json.dumps(run["config"][name]) for run in runs if name in run["config"]} for name in fields}
     return [name for name in fields if len(values[name]) > 1], [name for name in fields if len(values[name]) == 1]
+
+
+def side_by_side(runs: Sequence[Row], colors: Sequence[str]) -> tuple[list[Row], list[Row]]:
+    """Columns and rows of a table of runs: results first, the best in bold, then every field in which they differ."""
+    fields = [name for name in differing(runs)[0] if name != "method"]
+    results = [column for column in RUN_COLUMNS if column["name"] in ("run", "label", "status", "seconds", *JUDGED)]
+    texts = {name for name in fields if any(isinstance(run["config"].get(name), str) for run in runs)}
+    columns = results + [
+        {"name": name, "title": name.replace("_", " "), "kind": "text" if name in texts else "number"} for name in fields
+    ]
+    best = {name: max((run[name] for run in runs if run[name] is not None), default=np.nan) for name in JUDGED}
+    rows = []
+    for number, run in enumerate(runs):
+        row = run_row(run, None)
+        cells = {column["name"]: row["cells"][column["name"]] for column in results}
+        for name in fields:
+            told = run["config"].get(name)
+            cells[name] = {"text": value(told), "value": told if isinstance(told, int | float) else None}
+        for name, top in best.items():
+            cells[name]["bold"] = run[name] is not None and mean_std(run[name], np.nan) == mean_std(top, np.nan)
+        rows.append({**row, "color": colors[number] if number < len(colors) else None, "cells": cells})
+    return columns, rows
 
 
 def value(told: Any) -> str:
@@ -86,7 +108,7 @@ def lost(spec: SweepSpec, again: SweepSpec) -> list[str]:
     kept = dict.fromkeys(again.runs())
     for config in spec.runs():
         if config not in kept:
-            return min((_apart(config, other) for other in kept), key=len, default=["all"])
+            return min((_apart(config, other) for other in kept), key=len, default=["all of it"])
     return []
 
 

@@ -39,7 +39,8 @@ def listed(store: Store, asked: Asked, most: int = MOST) -> tuple[list[Row], int
 
 
 def _where(asked: Asked) -> tuple[str, list[Any]]:
-    parts, values = ["1"], []
+    parts: list[str] = ["1"]
+    values: list[Any] = []
     benchmark = "json_extract(config, '$.benchmark')"
     for word in asked.text.split():
         if re.fullmatch(r"r[0-9]{1,18}", word):
@@ -69,12 +70,12 @@ RUN_COLUMNS: list[Row] = [
     {"name": "run", "title": "run", "kind": "number"},
     {"name": "label", "title": "method", "kind": "text"},
     {"name": "q", "title": "q", "kind": "number", "help": "memory strength"},
-    {"name": "benchmark", "title": "benchmark", "kind": "text"},
     {"name": "seed", "title": "seed", "kind": "number"},
     {"name": "status", "title": "status", "kind": "text"},
     {"name": "acc", "title": "ACC", "kind": "number", "help": "mean accuracy on all tasks at the end, %"},
     {"name": "fwd", "title": "FWD", "kind": "number", "help": "accuracy on each task just after it was learned, %"},
     {"name": "bwd", "title": "BWD", "kind": "number", "help": "what later tasks took away or gave: ACC − FWD"},
+    {"name": "benchmark", "title": "benchmark", "kind": "text"},
     {"name": "seconds", "title": "seconds", "kind": "number", "help": "spent training and measuring"},
     {"name": "created", "title": "when", "kind": "number", "help": "when it was asked for"},
 ]
@@ -87,10 +88,10 @@ def run_row(row: Row, zone: tzinfo | None) -> Row:
         "run": {"text": f"r{row['id']}", "value": row["id"]},
         "label": {"text": row["label"]},
         "q": {"text": strength(q), "value": q if isinstance(q, float) else None},
-        "benchmark": {"text": row["benchmark"]},
         "seed": {"text": f"{row['seed']}", "value": row["seed"]},
         "status": {"text": status(row)},
         **{name: {"text": mean_std(row[name], np.nan), "value": row[name]} for name in ("acc", "fwd", "bwd")},
+        "benchmark": {"text": row["benchmark"]},
         "seconds": {"text": "—" if row["seconds"] is None else f"{row['seconds']:.1f}", "value": row["seconds"]},
         "created": {"text": when(row["created"], zone), "value": row["created"]},
     }

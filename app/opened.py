@@ -20,6 +20,7 @@ from mgem_core.store import ENDED, STATUSES, Store
 
 EXPLORE = "views/explore.py"
 MOST = 8  # runs compared at once: as many colours can be told apart
+FEW = 4  # runs whose names leave room for the curves
 ACROSS = 4  # heat maps in a row
 
 
@@ -48,7 +49,7 @@ def more_like(chosen: list[dict[str, Any]]) -> None:
             st.rerun()
         st.session_state["more like"] = spec
         words = ", ".join(name.replace("_", " ") for name in lost)
-        state.later("The form is filled." + (f" It cannot say {words}." if lost else ""))
+        state.later(f"The form is filled, but has no place for {words}." if lost else "The form is filled.")
         st.switch_page(EXPLORE)
 
 
@@ -87,12 +88,15 @@ def exports(chosen: list[dict[str, Any]]) -> None:
 
 def show(store: Store, ids: list[int], clock: tzinfo | None) -> None:
     """The runs as they are now."""
-    runs = compare.chosen(store, ids[:MOST])
-    if not runs:
+    if st.session_state["runs"] != [f"r{run}" for run in ids]:
+        st.rerun()
+    chosen = compare.chosen(store, ids)
+    if not chosen:
         return
+    runs = chosen[:MOST]
     named = dict(zip(compare.names(runs), runs, strict=True))
     R = {name: frames.matrix(store, run["id"]).to_numpy(float) for name, run in named.items()}
-    if len(ids) == 1:
+    if len(chosen) == 1:
         one(store, runs[0], clock)
         left, right = st.columns([3, 2])
         with left:
@@ -101,7 +105,7 @@ def show(store: Store, ids: list[int], clock: tzinfo | None) -> None:
             matrices(R)
         curves(store, named, R)
     else:
-        table(runs, len(ids))
+        table(chosen)
         curves(store, named, R)
         matrices(R)
 
@@ -138,7 +142,7 @@ def fields(names: list[str], config: dict[str, Any], usual: dict[str, Any]) -> p
     about |= {"benchmark": "", "network": ""}  # these only list the choices
     rows = [
         {
-            "setting": f"{name.replace('_', ' ')} :small[{plain(about.get(name, ''))}]",
+            "setting": f"**{name.replace('_', ' ')}** :small[{plain(about.get(name, ''))}]",
             "value": plain(compare.value(config[name])),
             "default": plain(compare.value(usual.get(name))),
         }
@@ -147,31 +151,25 @@ def fields(names: list[str], config: dict[str, Any], usual: dict[str, Any]) -> p
     return pd.DataFrame(rows, columns=["setting", "value", "default"])
 
 
-def table(runs: list[dict[str, Any]], count: int) -> None:
+def table(runs: list[dict[str, Any]]) -> None:
     """Results and settings of some runs, what differs first."""
-    st.subheader(f"{count} runs" + (f", the first {len(runs)} compared" if count > len(runs) else ""))
+    st.subheader(f"{len(runs):,} runs")
+    errors: dict[str, list[str]] = {}
     for run in runs:
         if run["error"]:
-            st.error(plain(f"r{run['id']}: {run['error']}"))
-    differ, same = compare.differing(runs)
-    rows: dict[str, list[str]] = {"method": [run["label"] for run in runs], "status": [listing.status(run) for run in runs]}
-    for name, title in compare.JUDGED.items():
-        best = max((run[name] for run in runs if run[name] is not None), default=None)
-        texts = [mean_std(run[name], np.nan) for run in runs]
-        rows[title] = [
-            f"**{text}**" if run[name] is not None and text == mean_std(best, np.nan) else text
-            for text, run in zip(texts, runs, strict=True)
-        ]
-    rows["time, s"] = ["—" if run["seconds"] is None else f"{run['seconds']:.1f}" for run in runs]
-    rows |= {
-        name.replace("_", " "): [plain(compare.value(run["config"].get(name))) for run in runs]
-        for name in differ
-        if name != "method"
-    }
-    st.table(pd.DataFrame(rows, index=[f"r{run['id']}" for run in runs]).T.rename_axis("what"))
-    with st.expander(f"{len(same)} settings that are the same in all"):
-        values = {name.replace("_", " "): plain(compare.value(runs[0]["config"][name])) for name in same}
-        st.table(pd.DataFrame({"value": values}).rename_axis("setting"))
+            errors.setdefault(run["error"], []).append(f"r{run['id']}")
+    for sentence, ids in list(errors.items())[:3]:
+        st.error(plain(f"{', '.join(ids[:8])}{' …' if len(ids) > 8 else ''}: {sentence}"))
+    columns, rows = compare.side_by_side(runs, interactive.PALETTE[:MOST])
+    alone = "Chosen runs, their results and the settings in which they differ; press one to see it alone"
+    parts.table(columns, rows, "side by side", alone, (), lambda keys: st.session_state.update(runs=keys[-1:]))
+    same = compare.differing(runs)[1]
+    with st.expander(f"{several(len(same), 'setting')} that are the same in all"):
+        told = {name: next(run["config"][name] for run in runs if name in run["config"]) for name in same}
+        rows = [{"setting": name.replace("_", " "), "value": plain(compare.value(one))} for name, one in told.items()]
+        st.table(pd.DataFrame(rows), hide_index=True)
+    of = f" of the first {MOST} runs" if len(runs) > MOST else ""
+    st.markdown(f"Curves{of} in the colours of the table:")
 
 
 def curves(store: Store, runs: dict[str, dict[str, Any]], R: dict[str, np.ndarray]) -> None:
@@ -181,18 +179,18 @@ def curves(store: Store, runs: dict[str, dict[str, Any]], R: dict[str, np.ndarra
     pictures = {"loss": "loss", "violated": "violated constraints (%)", "ms": "time per step (ms)"}
     if not any(len(frame) for frame in series.values()):
         waiting = any(run["status"] not in ENDED for run in runs.values())
-        st.info("Curves appear with the first steps." if waiting else "It ended before its first step: nothing to draw.")
+        st.info("Curves appear with the first steps." if waiting else "No step was done: nothing to draw.")
         return
     figures = {title: interactive.curves(series, name, title, iterations) for name, title in pictures.items()}
     if far_apart(pd.concat([frame["loss"] for frame in series.values() if len(frame)])):
         figures["loss"].update_yaxes(type="log")
     after = interactive.curves({name: compare.accuracies(own) for name, own in R.items()}, "acc", "%", dict.fromkeys(R, 1))
-    after.update_xaxes(title="tasks learned", dtick=max(1, max(map(len, R.values())) // 10))
+    after.update_xaxes(title_text="tasks learned", dtick=max(1, max(map(len, R.values())) // 10))
     after.update_traces(mode="lines+markers")
     figures["mean accuracy so far (%)"] = after
     columns = st.columns(2)
     for number, (title, figure) in enumerate(figures.items()):
-        figure.update_layout(yaxis_title=title, showlegend=len(runs) > 1)
+        figure.update_layout(showlegend=1 < len(runs) <= FEW).update_yaxes(title_text=title)
         with columns[number % 2]:
             parts.plot(figure, f"curve {number}", f"{title} of {', '.join(runs)}", height=320, revision=" ".join(runs))
 

@@ -12,7 +12,7 @@ from mgem_core.events import Finished, Stepped, TaskLearned
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
-SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
+SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "strength": [0.5, 0.9]})
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_sweeps_tell_their_statuses_and_their_best(store):
 
 def test_shared_runs_are_known_to_all_their_sweeps(store):
     first = store.submit(SPEC, "First")
-    store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "seed": [0, 1]}), "Second")
+    store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")
     assert listing.shared(store, first) == 2
     assert listing.sweeps_of(store, [1]) == {1: "First (s1)"}
     assert listing.sweeps_of(store, [1, 3]) == {1: "First (s1)", 2: "Second (s2)"}
@@ -150,7 +150,7 @@ def test_a_benchmark_of_another_version_has_no_defaults():
 def test_differing_fields_come_before_equal_ones(store):
     store.submit(SPEC)
     differ, same = compare.differing(compare.chosen(store, [1, 4]))
-    assert differ == ["modules", "seed"]
+    assert differ == ["modules", "strength"]
     assert {"benchmark", "tasks", "lr"} <= set(same)
     store.submit(SweepSpec(base={**SPEC.base, "method": "single"}))
     differ, same = compare.differing(compare.chosen(store, [1, 5]))
@@ -162,17 +162,8 @@ def test_runs_stand_side_by_side_with_the_best_in_bold(store):
     for run, acc in ((1, 81.0), (2, 83.004), (3, 83.001)):
         finish(store, run, acc)
     columns, rows = compare.side_by_side(compare.chosen(store, [1, 2, 3, 4]), ["red", "blue"])
-    assert [column["name"] for column in columns] == [
-        "run",
-        "label",
-        "status",
-        "acc",
-        "fwd",
-        "bwd",
-        "seconds",
-        "modules",
-        "seed",
-    ]
+    results = ["run", "label", "status", "acc", "fwd", "bwd", "seconds"]
+    assert [column["name"] for column in columns] == [*results, "modules", "strength"]
     assert all(set(row["cells"]) == {column["name"] for column in columns} for row in rows)
     assert [row["cells"]["acc"]["bold"] for row in rows] == [False, True, True, False]
     assert [row["cells"]["modules"] for row in rows][1:3] == [{"text": "1", "value": 1}, {"text": "4", "value": 4}]
@@ -194,7 +185,7 @@ def test_more_like_this_comes_to_just_these_runs(store):
     assert [run.model_dump(mode="json") for run in spec.runs()] == [
         {name: run[name] for name in spec.runs()[0].model_dump()} for run in runs
     ]
-    assert set(spec.grids[0]) == {"benchmark", "method", "seed", "tasks", "iterations", "memory"}
+    assert set(spec.grids[0]) == {"benchmark", "method", "seed", "strength", "tasks", "iterations", "memory"}
 
 
 def test_what_a_form_loses_is_named():

@@ -4,15 +4,12 @@ from typing import Any
 
 import controls
 import exports
-import pandas as pd
-import parts
+import live
 import state
 import streamlit as st
 
-from mgem_core import frames
-from mgem_core.figures import data, interactive
+from mgem_core.figures import data
 from mgem_core.figures.data import View
-from mgem_core.figures.style import axis_titles, of_family, pair_title
 from mgem_core.presets import PRESETS
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
@@ -26,8 +23,8 @@ def launch(store: Store, spec: SweepSpec, name: str) -> None:
     sweep = store.submit(spec, name)
     state.wake_runner()
     state.put_in_url("sweep", [f"s{sweep}"])
-    pick([])
-    mark([])
+    live.pick([])
+    live.mark([])
     state.later(f"{name} launched: {len(store.runs_of(sweep))} runs.")
 
 
@@ -77,8 +74,8 @@ def choose_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
 
     def changed() -> None:
         state.put_in_url("sweep", [f"s{st.session_state['sweep']}"])
-        pick([])
-        mark([])
+        live.pick([])
+        live.mark([])
 
     def told(one: int) -> str:
         return f"{sweeps[one]['name']} · s{one} · {sweeps[one]['runs']} runs"
@@ -155,131 +152,6 @@ def choose_view(several: list[str], tasks: int) -> tuple[View, bool]:
     return View(benchmark, axes, pairs.get(pair), None if after == tasks else after), hide
 
 
-def progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
-    counts, total = store.counts(sweep), len(runs)
-    done = total - counts["running"] - counts["queued"]
-    words = [f"**{done} of {total} runs**"]
-    if done < total:
-        spent = runs.loc[runs["status"] == "finished", "seconds"].mean()
-        at_once = max(1, min(counts["running"] or default_workers(), total - done))
-        if spent == spent:
-            left = (1 - runs.loc[runs["status"].isin(["running", "queued"]), "progress"]).sum() * spent / at_once
-            words += [f"{state.duration(left)} left", f"{60 * at_once / spent:.0f} runs per minute"]
-        else:
-            words.append(f"{counts['running']} training" if counts["running"] else "workers are getting ready …")
-    words += [f"{counts[status]} {status}" for status in ("failed", "diverged", "cancelled") if counts[status]]
-    st.progress(float(runs["progress"].where(runs["status"].isin(["running", "queued"]), 1.0).mean()), " · ".join(words))
-    if done < total and (refused := state.keep_runner()):
-        st.error(f"{refused} Nothing trains until that is mended; press Launch or Resume to try again.")
-    failed = runs.dropna(subset=["error"])
-    if len(failed):
-        with st.expander(f"{len(failed)} runs have something to tell"):
-            for error, own in failed.groupby("error"):
-                st.markdown(f"{error} ({', '.join(f'r{run}' for run in own['id'][:8])}{' …' if len(own) > 8 else ''})")
-
-
-COLUMNS = [
-    {"name": "line", "title": "method", "kind": "text"},
-    {"name": "q", "title": "q", "kind": "number", "help": "memory strength"},
-    {
-        "name": "acc",
-        "title": "ACC",
-        "kind": "number",
-        "help": "mean accuracy on all tasks learned so far, % (± std over seeds)",
-    },
-    {"name": "fwd", "title": "FWD", "kind": "number", "help": "accuracy on each task just after it was learned, %"},
-    {"name": "bwd", "title": "BWD", "kind": "number", "help": "what later tasks took away or gave: ACC − FWD"},
-    {"name": "runs", "title": "seeds", "kind": "number", "help": "finished, of all"},
-    {"name": "progress", "title": "progress", "kind": "progress"},
-    {
-        "name": "curve",
-        "title": "ACC over tasks",
-        "kind": "curve",
-        "help": "mean accuracy on the tasks learned so far, after each task",
-    },
-]
-
-
-def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
-    """The table's cells; the best of each measure among all is bold."""
-    best = {name: every[name].max() for name in ("acc", "fwd", "bwd")}
-    made = []
-    shown = ["key", "line", "family", "q", "finished", "runs", "active", "progress", "curve"]
-    for row in points[[*shown, *best, *(f"{name}_std" for name in best)]].to_dict("records"):
-        cells: dict[str, Any] = {
-            "line": {"text": row["line"]},
-            "q": {
-                "text": data.strength(row["q"]),
-                "value": row["q"] if isinstance(row["q"], float) and row["q"] == row["q"] else None,
-            },
-            "runs": {
-                "text": f"{row['finished']} / {row['runs']}" + (" …" if row["active"] else ""),
-                "value": row["finished"],
-            },
-            "progress": {"value": row["progress"]},
-            "curve": {"value": row["curve"]},
-        }
-        for name, top in best.items():
-            value = row[name] if row[name] == row[name] else None
-            text = data.mean_std(row[name], row[f"{name}_std"])
-            cells[name] = {
-                "text": text,
-                "value": value,
-                "bold": value is not None and bool(round(value, 2) == round(top, 2)),
-            }
-        made.append(
-            {"key": row["key"], "color": of_family(row["family"]).color, "active": bool(row["active"]), "cells": cells}
-        )
-    return made
-
-
-def results(store: Store, sweep: int, view: View, hide: bool) -> None:
-    """Plots, words and table of a sweep, as they are now."""
-    runs = frames.runs(store, sweep)
-    progress(store, sweep, runs)
-    points = data.points(store, runs, view, state.watch())
-    picked, marked = (state.kept(name, set(points["key"])) for name in ("chosen", "marked"))
-    look = f"{sweep} {view.benchmark} {view.axes} {view.pair}"
-    x, y = axis_titles(view)
-    left, right = st.columns(2)
-    with left:
-        st.markdown(f"**Frontier** · {pair_title(view)}")
-        if points["x"].notna().any():
-            figure = interactive.frontier(points, view, hide, marked)
-            parts.plot(figure, "frontier", f"{y} against {x}, a line per method", picked, pick, revision=look)
-        else:
-            waiting(runs, "The first points appear when a run has measured its second task.")
-    with right:
-        st.markdown("**Transfer** · dashed: equal ACC")
-        if points["fwd"].notna().any():
-            figure = interactive.transfer(points, view, marked)
-            parts.plot(figure, "transfer", "FWD against BWD, a line per method", picked, pick, revision=look)
-        else:
-            waiting(runs, "The first points appear when a run has learned a task.")
-    st.markdown(" ".join(data.in_words(points)))
-    shown = points[points["key"].isin(picked)] if picked else points
-    if picked:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"{len(shown)} of {len(points)} configurations, as selected in the plots.")
-            st.button("Show all", type="tertiary", on_click=pick, args=([],))
-    parts.table(COLUMNS, rows(shown, points), "table", "ACC, FWD and BWD of every configuration", marked, mark)
-
-
-def pick(keys: list[str]) -> None:
-    """Points selected in a plot: the table shows these alone."""
-    st.session_state["chosen"] = keys
-
-
-def mark(keys: list[str]) -> None:
-    """Rows selected in the table: the plots show these larger."""
-    st.session_state["marked"] = keys
-
-
-def waiting(runs: pd.DataFrame, text: str) -> None:
-    active = runs["status"].isin(["running", "queued"]).any()
-    st.info(text if active else "These runs have measured nothing to show here.", icon="⏳" if active else "ℹ️")
-
-
 def page() -> None:
     store = state.store()
     if "awake" not in st.session_state:
@@ -303,13 +175,13 @@ def page() -> None:
         exports.offer(store, sweep, view)
     active = not state.ended(store, sweep)
 
-    def live() -> None:
-        results(store, sweep, view, hide)
+    def now() -> None:
+        live.results(store, sweep, view, hide)
         if active and state.ended(store, sweep):
             state.later("All runs have ended.")
             st.rerun()
 
-    st.fragment(live, run_every=1.0 if active else None)()
+    st.fragment(now, run_every=1.0 if active else None)()
 
 
 page()

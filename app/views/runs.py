@@ -37,7 +37,7 @@ def ask(store: Store, sweeps: dict[int, dict[str, Any]]) -> tuple[str, listing.A
             return what, listing.Asked(text, sweep=sweep)
         benchmark, known = None, listing.benchmarks(store)
         if len(known) > 1:
-            look = {"index": None, "placeholder": "All benchmarks", "width": 220}
+            look: dict[str, Any] = {"index": None, "placeholder": "All benchmarks", "width": 220}
             benchmark = st.selectbox("Benchmark", known, key="benchmark", **look, **bound)
         statuses = st.pills("Status", STATUSES, selection_mode="multi", key="status", **bound)
     return what, listing.Asked(text, statuses, sweep, benchmark or "")

@@ -1,0 +1,129 @@
+"""What a sweep shows while it runs and after: progress, both plots, the words, the table."""
+
+from typing import Any
+
+import pandas as pd
+import parts
+import state
+import streamlit as st
+from listing import plain
+
+from mgem_core import frames
+from mgem_core.figures import data, interactive
+from mgem_core.figures.data import View
+from mgem_core.figures.style import axis_titles, of_family, pair_title
+from mgem_core.runner.work import default_workers
+from mgem_core.store import Store
+
+
+def progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
+    counts, total = store.counts(sweep), len(runs)
+    done = total - counts["running"] - counts["queued"]
+    words = [f"**{counts['finished']} of {total} runs**"]
+    if done < total:
+        spent = runs.loc[runs["status"] == "finished", "seconds"].mean()
+        at_once = max(1, min(counts["running"] or default_workers(), total - done))
+        if spent == spent:
+            left = (1 - runs.loc[runs["status"].isin(["running", "queued"]), "progress"]).sum() * spent / at_once
+            words += [f"{state.duration(left)} left", f"{60 * at_once / spent:.0f} runs per minute"]
+        else:
+            words.append(f"{counts['running']} training" if counts["running"] else "workers are getting ready …")
+    words += [f"{counts[status]} {status}" for status in ("failed", "diverged", "cancelled") if counts[status]]
+    st.progress(float(runs["progress"].where(~runs["status"].isin(["failed", "diverged"]), 1.0).mean()), " · ".join(words))
+    if done < total and (refused := state.keep_runner()):
+        st.error(f"{refused} Nothing trains until that is mended; press Launch or Resume to try again.")
+    failed = runs.dropna(subset=["error"])
+    if len(failed):
+        with st.expander(f"{len(failed)} runs have something to tell"):
+            for error, own in failed.groupby("error"):
+                st.markdown(
+                    f"{plain(str(error))} ({', '.join(f'r{run}' for run in own['id'][:8])}{' …' if len(own) > 8 else ''})"
+                )
+
+
+COLUMNS = [
+    {"name": "line", "title": "method", "kind": "text"},
+    {"name": "q", "title": "q", "kind": "number", "help": "memory strength"},
+    {
+        "name": "acc",
+        "title": "ACC",
+        "kind": "number",
+        "help": "accuracy on all tasks so far, in percent (± std over seeds)",
+    },
+    {"name": "fwd", "title": "FWD", "kind": "number", "help": "accuracy on each task just after it was learned, %"},
+    {"name": "bwd", "title": "BWD", "kind": "number", "help": "what later tasks took away or gave: ACC − FWD"},
+    {"name": "runs", "title": "seeds", "kind": "number", "help": "finished, of all"},
+    {"name": "progress", "title": "progress", "kind": "progress"},
+    {"name": "curve", "title": "ACC over tasks", "kind": "curve", "help": "accuracy on the tasks so far, after each task"},
+]
+
+
+def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
+    """The table's cells; the best of each measure among all is bold."""
+    best = {name: every[name].max() for name in ("acc", "fwd", "bwd")}
+    made = []
+    shown = ["key", "line", "family", "q", "finished", "runs", "active", "progress", "curve"]
+    for row in points[[*shown, *best, *(f"{name}_std" for name in best)]].to_dict("records"):
+        q = row["q"] if isinstance(row["q"], float) and row["q"] == row["q"] else None
+        seeds = f"{row['finished']} / {row['runs']}{' …' if row['active'] else ''}"
+        cells: dict[str, Any] = {
+            "line": {"text": row["line"]},
+            "q": {"text": data.strength(row["q"]), "value": q},
+            "runs": {"text": seeds, "value": row["finished"]},
+            "progress": {"value": row["progress"]},
+            "curve": {"value": row["curve"]},
+        }
+        for name, top in best.items():
+            value = row[name] if row[name] == row[name] else None
+            bold = value is not None and bool(round(value, 2) == round(top, 2))
+            cells[name] = {"text": data.mean_std(row[name], row[f"{name}_std"]), "value": value, "bold": bold}
+        color = of_family(row["family"]).color
+        made.append({"key": row["key"], "color": color, "active": bool(row["active"]), "cells": cells})
+    return made
+
+
+def results(store: Store, sweep: int, view: View, hide: bool) -> None:
+    """Plots, words and table of a sweep, as they are now."""
+    runs = frames.runs(store, sweep)
+    progress(store, sweep, runs)
+    points = data.points(store, runs, view, state.watch())
+    picked, marked = (state.kept(name, set(points["key"])) for name in ("chosen", "marked"))
+    look = f"{sweep} {view.benchmark} {view.axes} {view.pair}"
+    x, y = axis_titles(view)
+    left, right = st.columns(2)
+    with left:
+        st.markdown(f"**Frontier** · {pair_title(view)}")
+        if points["x"].notna().any():
+            figure = interactive.frontier(points, view, hide, marked)
+            parts.plot(figure, "frontier", f"{y} against {x}, a line per method", picked, pick, revision=look)
+        else:
+            waiting(runs, "The first points appear when a run has measured its second task.")
+    with right:
+        st.markdown("**Transfer** · dashed: equal ACC")
+        if points["fwd"].notna().any():
+            figure = interactive.transfer(points, view, marked)
+            parts.plot(figure, "transfer", "FWD against BWD, a line per method", picked, pick, revision=look)
+        else:
+            waiting(runs, "The first points appear when a run has learned a task.")
+    st.markdown(" ".join(data.in_words(points)))
+    shown = points[points["key"].isin(picked)] if picked else points
+    if picked:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{len(shown)} of {len(points)} configurations, as selected in the plots.")
+            st.button("Show all", type="tertiary", on_click=pick, args=([],))
+    parts.table(COLUMNS, rows(shown, points), "table", "ACC, FWD and BWD of every configuration", marked, mark)
+
+
+def pick(keys: list[str]) -> None:
+    """Points selected in a plot: the table shows these alone."""
+    st.session_state["chosen"] = keys
+
+
+def mark(keys: list[str]) -> None:
+    """Rows selected in the table: the plots show these larger."""
+    st.session_state["marked"] = keys
+
+
+def waiting(runs: pd.DataFrame, text: str) -> None:
+    active = runs["status"].isin(["running", "queued"]).any()
+    st.info(text if active else "These runs have measured nothing to show here.", icon="⏳" if active else "ℹ️")
