@@ -158,7 +158,7 @@ def panel() -> tuple[dict[str, Any], Any]:
     most = sum(len(layer.tensors) for layer in layers(network, 10))
     st.pills(
         "Module counts",
-        list(range(2, min(most, 9) + 1)),
+        sorted({*range(2, min(most, 9) + 1), *st.session_state[key("modules")]}),
         selection_mode="multi",
         key=key("modules"),
         help="Parameter modules D of p-mGEM, md-GEM and approx-GEM",
@@ -167,7 +167,7 @@ def panel() -> tuple[dict[str, Any], Any]:
     _partitions(network)
     st.pills(
         "Split counts",
-        [2, 3, 4, 6],
+        sorted({2, 3, 4, 6, *st.session_state[key("splits")]}),
         selection_mode="multi",
         key=key("splits"),
         help="Parts K of each task's memory, for d-mGEM, md-GEM and approx-GEM",
@@ -225,8 +225,8 @@ def _network() -> str:
 
 def _partitions(network: str) -> None:
     """The network's layers as a bar of blocks, coloured by module: one bar for each partition."""
-    wanted: list[Any] = sorted(st.session_state[key("modules")])
-    bars = [bar(network, count) for count in wanted]
+    most = sum(len(layer.tensors) for layer in layers(network, 10))
+    bars = [bar(network, count) for count in sorted(st.session_state[key("modules")]) if count <= most]
     st.html('<div style="display:grid;gap:6px">' + "".join(bars) + "</div>")
     st.text_input(
         "Own partition",

@@ -5,6 +5,7 @@ from typing import Any
 
 import compare
 import controls
+import exports
 import listing
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from listing import plain, several
 
 from mgem_core import RunConfig, frames
 from mgem_core.figures import interactive
-from mgem_core.figures.data import mean_std
+from mgem_core.figures.data import View, mean_std
 from mgem_core.store import ENDED, STATUSES, Store
 
 EXPLORE = "views/explore.py"
@@ -36,7 +37,8 @@ def act(store: Store, chosen: list[dict[str, Any]]) -> None:
         more_like(chosen)
         stop_and_resume(store, [run["id"] for run in chosen], counts)
         delete(store, chosen)
-        exports(chosen)
+        with st.container(width="content"):
+            exports.offer(store, None, View(), [run["id"] for run in chosen])
 
 
 def more_like(chosen: list[dict[str, Any]]) -> None:
@@ -80,10 +82,6 @@ def delete(store: Store, chosen: list[dict[str, Any]]) -> None:
             st.session_state["runs"] = [f"r{run['id']}" for run in chosen if run["id"] not in ended]
             state.later(f"{count} deleted.")
             st.rerun()
-
-
-def exports(chosen: list[dict[str, Any]]) -> None:
-    """Here is the place for downloads of the chosen runs."""
 
 
 def show(store: Store, ids: list[int], clock: tzinfo | None) -> None:

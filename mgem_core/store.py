@@ -46,6 +46,27 @@ MIGRATIONS = [  # one script per schema version; a released one never changes
         data BLOB NOT NULL, PRIMARY KEY (run, task, step)
     );
     """,
+    # The number of a deleted sweep or run is never given again: links and notes name them.
+    """
+    CREATE TABLE new_sweeps (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, spec TEXT NOT NULL, created REAL NOT NULL
+    );
+    CREATE TABLE new_runs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, label TEXT NOT NULL, config TEXT NOT NULL,
+        status TEXT NOT NULL DEFAULT 'queued', wanted TEXT NOT NULL DEFAULT 'run', attempts INTEGER NOT NULL DEFAULT 0,
+        task INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
+        acc REAL, fwd REAL, bwd REAL, matrix TEXT, seconds REAL, seconds_per_step REAL, fingerprint TEXT, error TEXT,
+        created REAL NOT NULL, started REAL, ended REAL
+    );
+    INSERT INTO new_sweeps SELECT * FROM sweeps;
+    INSERT INTO new_runs SELECT * FROM runs;
+    DROP TABLE sweeps;
+    DROP TABLE runs;
+    ALTER TABLE new_sweeps RENAME TO sweeps;
+    ALTER TABLE new_runs RENAME TO runs;
+    CREATE INDEX runs_by_key ON runs (key);
+    CREATE INDEX runs_by_status ON runs (status);
+    """,
 ]
 
 
@@ -62,10 +83,11 @@ class Store:
                 raise UsageError(
                     f"{path} was written by a newer version of mgem (schema {version}); update mgem to use it."
                 )
-            for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+            for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = OFF"):
                 self.db.execute(f"PRAGMA {pragma}")
             if version < len(MIGRATIONS):
-                self._migrate()
+                self._migrate()  # without foreign keys: a table that is made anew keeps what refers to it
+            self.db.execute("PRAGMA foreign_keys = ON")
         except sqlite3.DatabaseError as error:
             self.db.close()
             if isinstance(error, sqlite3.OperationalError) and "not a database" not in str(error):
@@ -148,15 +170,23 @@ class Store:
     def delete(self, runs: Sequence[int]) -> None:
         """Forget ended runs and all they told, and sweeps left without runs."""
         with self.writing() as db:
-            db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND id IN ({_marks(runs)})", runs)
+            self._delete_runs(db, f"id IN ({_marks(runs)})", *runs)
             db.execute("DELETE FROM sweeps WHERE id NOT IN (SELECT sweep FROM members)")
 
     def forget_sweep(self, sweep: int) -> None:
         """Forget a sweep and its own ended runs, not those of other sweeps; it stays while a run of its own goes on."""
         mine = "SELECT run FROM members WHERE sweep = ?1 EXCEPT SELECT run FROM members WHERE sweep != ?1"
         with self.writing() as db:
-            db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND id IN ({mine})", (sweep,))
+            self._delete_runs(db, f"id IN ({mine})", sweep)
             db.execute(f"DELETE FROM sweeps WHERE id = ?1 AND NOT EXISTS ({mine})", (sweep,))
+
+    def _delete_runs(self, db: sqlite3.Connection, which: str, *values: int) -> None:
+        """Those that have ended, with their checkpoints."""
+        for row in db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND {which} RETURNING id", values).fetchall():
+            self.checkpoint(row["id"]).unlink(missing_ok=True)
+
+    def checkpoint(self, run: int) -> Path:
+        return self.path.parent / "checkpoints" / f"{run}.pt"
 
     def rename(self, sweep: int, name: str) -> None:
         with self.writing() as db:
@@ -165,6 +195,7 @@ class Store:
     def compact(self) -> None:
         """Give the room of deleted runs back to the disk."""
         self.db.execute("VACUUM")
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # Results: the runner alone
 

@@ -118,6 +118,36 @@ def test_snapshots_come_back_as_they_were(store):
         np.testing.assert_array_equal(back.sizes, one.sizes)
 
 
+def test_a_store_of_the_first_schema_is_taken_over_with_all_it_has(tmp_path):
+    db = sqlite3.connect(tmp_path / "runs.db")
+    db.executescript(MIGRATIONS[0] + "PRAGMA user_version = 1;")
+    db.execute("INSERT INTO sweeps VALUES (3, 'old', '{}', 0)")
+    config = RunConfig().model_dump_json()
+    db.execute("INSERT INTO runs (id, key, label, config, created) VALUES (7, 'k', 'GEM', ?, 0)", (config,))
+    db.execute("INSERT INTO members VALUES (3, 7)")
+    db.execute("INSERT INTO events VALUES (7, 0, 5, 'Stepped', '{}')")
+    db.commit()
+    db.close()
+    store = Store(tmp_path / "runs.db")
+    assert store.runs_of(3) == [7]
+    assert len(store.rows("SELECT * FROM events WHERE run = 7")) == 1
+    assert store.submit(SPEC) == 4
+    assert store.rows("PRAGMA foreign_key_check") == []
+    assert store.rows("PRAGMA integrity_check")[0][0] == "ok"
+
+
+def test_the_number_of_a_deleted_run_is_never_given_again(store):
+    first = store.submit(SPEC)
+    store.checkpoint(1).parent.mkdir()
+    store.checkpoint(1).write_bytes(b"state")
+    store.cancel(store.runs_of(first))
+    store.forget_sweep(first)
+    assert not store.checkpoint(1).exists()
+    second = store.submit(SPEC)
+    assert second == first + 1
+    assert store.runs_of(second) == [5, 6, 7, 8]
+
+
 def test_frames_are_tidy(store):
     sweep = store.submit(SPEC)
     for acc in (80.0, 70.0, 82.0):

@@ -58,8 +58,7 @@ class Runner:
         self.store, self.pool = store, pool
         self.active: set[int] = set()
         self.ends: dict[int, Ended] = {}  # not yet in the store
-        self.checkpoints = store.path.parent / "checkpoints"
-        self.checkpoints.mkdir(exist_ok=True)
+        (store.path.parent / "checkpoints").mkdir(exist_ok=True)
 
     def work(self, idle_seconds: float) -> None:
         """Until nothing has been queued or running for a while."""
@@ -83,7 +82,7 @@ class Runner:
         while self.pool.free() and (claimed := self.store.claim()):
             run, config = claimed
             self.active.add(run)
-            checkpoint = self._checkpoint(run)
+            checkpoint = self.store.checkpoint(run)
             self.pool.start(run, config, checkpoint.read_bytes() if checkpoint.exists() else None)
         told = [(run, what) for run, what in self.pool.poll(TICK) if run in self.active]  # not of runs given up
         self.ends |= {run: what for run, what in told if isinstance(what, Ended)}
@@ -94,11 +93,11 @@ class Runner:
             if isinstance(what, bytes) and run not in finished:
                 self._keep(run, what)
         for run in finished:
-            self._checkpoint(run).unlink(missing_ok=True)
+            self.store.checkpoint(run).unlink(missing_ok=True)
 
     def _keep(self, run: int, state: bytes) -> None:
         try:
-            replace_file(self._checkpoint(run), state)
+            replace_file(self.store.checkpoint(run), state)
         except OSError as error:
             self._give_up([run], f"its checkpoint could not be written: {error.strerror}.")
 
@@ -115,9 +114,6 @@ class Runner:
             self.pool.cancel(run)
             self.ends[run] = Ended("failed", reason)
             self.active.discard(run)
-
-    def _checkpoint(self, run: int) -> Path:
-        return self.checkpoints / f"{run}.pt"
 
 
 def work(open_pool: Callable[[], Pool], idle_seconds: float) -> None:
