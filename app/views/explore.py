@@ -7,6 +7,7 @@ import exports
 import live
 import state
 import streamlit as st
+from listing import several
 
 from mgem_core.figures import data
 from mgem_core.figures.data import View
@@ -25,7 +26,7 @@ def launch(store: Store, spec: SweepSpec, name: str) -> None:
     state.put_in_url("sweep", [f"s{sweep}"])
     live.pick([])
     live.mark([])
-    state.later(f"{name} launched: {len(store.runs_of(sweep))} runs.")
+    state.later(f"{name} launched: {several(len(store.runs_of(sweep)), 'run')}.")
 
 
 def what_to_run(store: Store) -> None:
@@ -44,10 +45,10 @@ def what_to_run(store: Store) -> None:
             configs = controls.spec_of(said).runs()
             seconds = estimate_seconds(configs, state.speeds(store, str(store.path)), default_workers())
             about = f"about {state.duration(seconds)}" if seconds else "time known after the first runs"
-            st.markdown(f"**{len(configs)} runs** · {about}")
-        if st.button("Launch", type="primary", shortcut="Ctrl+Enter", disabled=bool(problem), width="stretch"):
-            launch(store, controls.spec_of(said), name)
-            st.rerun()
+            st.markdown(f"**{several(len(configs), 'run')}** · {about}")
+        wanted = None if problem else controls.spec_of(said)
+        look: dict[str, Any] = {"type": "primary", "shortcut": "Ctrl+Enter", "width": "stretch"}
+        st.button("Launch", on_click=launch, args=(store, wanted, name), disabled=bool(problem), **look)
 
 
 def nothing_yet(store: Store) -> None:
@@ -59,9 +60,8 @@ def nothing_yet(store: Store) -> None:
         "trade-off between keeping the old and learning the new."
     )
     text, spec = PRESETS["quick-look"]
-    if st.button(f"Run the quick look: {len(spec.runs())} short runs, less than a minute", type="primary"):
-        launch(store, spec, controls.TITLES["quick-look"])
-        st.rerun()
+    label = f"Run the quick look: {len(spec.runs())} short runs, less than a minute"
+    st.button(label, type="primary", on_click=launch, args=(store, spec, controls.TITLES["quick-look"]))
     st.caption(f"{text}; or choose your own on the left.")
 
 
@@ -78,24 +78,29 @@ def choose_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
         live.mark([])
 
     def told(one: int) -> str:
-        return f"{sweeps[one]['name']} · s{one} · {sweeps[one]['runs']} runs"
+        return f"{sweeps[one]['name']} · s{one} · {several(sweeps[one]['runs'], 'run')}"
 
     st.selectbox("Sweep", list(sweeps), format_func=told, key="sweep", on_change=changed, label_visibility="collapsed")
     return sweep
 
 
+def stop(store: Store, sweep: int) -> None:
+    store.cancel(store.runs_of(sweep))
+    state.later("Stopping; what finished stays.")
+
+
+def resume(store: Store, sweep: int) -> None:
+    store.resume(store.runs_of(sweep))
+    state.wake_runner()
+
+
 def stop_or_resume(store: Store, sweep: int) -> None:
-    counts = store.counts(sweep)
+    counts, which = store.counts(sweep), (store, sweep)
     if counts["running"] or counts["queued"]:
-        if st.button("Stop", help="Cancel the runs that have not ended; what finished stays"):
-            store.cancel(store.runs_of(sweep))
-            state.later("Stopping; what finished stays.")
-            st.rerun()
+        st.button("Stop", on_click=stop, args=which, help="Cancel the runs that have not ended; what finished stays")
     elif left := counts["cancelled"] + counts["failed"]:
-        if st.button("Resume", help=f"Go on with the {left} runs that were stopped or failed"):
-            store.resume(store.runs_of(sweep))
-            state.wake_runner()
-            st.rerun()
+        told = f"Go on with the {several(left, 'run')} that were stopped or failed"
+        st.button("Resume", on_click=resume, args=which, help=told)
     else:
         st.button("Finished", disabled=True)
 

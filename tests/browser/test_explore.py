@@ -7,8 +7,7 @@ import re
 import time
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from conftest import opened
+from conftest import opened, press, serious_faults
 from playwright.sync_api import Page, expect
 
 from mgem_core import frames
@@ -85,15 +84,14 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     wait_for_points(page)
     assert store.counts()["running"] > 0, "the reload came too late to show anything"
 
-    page.get_by_role("button", name="Stop", exact=True).click()
+    press(page, "Stop")
     expect(page.get_by_role("button", name="Resume", exact=True)).to_be_visible()
     counts = store.counts()
     assert counts["running"] + counts["queued"] == 0
     assert counts["cancelled"] > 0
     expect(page.get_by_text(re.compile(r"\d+ cancelled"))).to_be_visible()
 
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-    page.get_by_role("button", name="Resume", exact=True).click()
+    press(page, "Resume")
     expect(page.get_by_role("button", name="Finished", exact=True)).to_be_visible(timeout=120_000)
     assert store.counts()["finished"] == 24
     wait_for_points(page, 0, 12)
@@ -215,11 +213,5 @@ def test_explore_has_no_serious_fault_for_those_who_cannot_see_it(browser, finis
     wait_for_points(page, 1, 12)
     page.wait_for_timeout(500)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
-    found = Axe().run(page).response["violations"]
-    serious = [
-        (one["id"], [node["html"][:200] for node in one["nodes"]])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert not serious, serious
+    assert not serious_faults(page)
     context.close()

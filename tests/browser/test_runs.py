@@ -1,0 +1,103 @@
+"""Runs as a person uses it: find, open, compare, rename, delete, and more like this."""
+
+import re
+
+import pytest
+from conftest import finish, opened, press, serious_faults
+from playwright.sync_api import expect
+
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+pytestmark = pytest.mark.slow
+SPEC = SweepSpec(
+    base={"tasks": 3, "iterations": 50, "memory": 100},
+    grid=[{"modules": [1, 4], "strength": [0.1, 0.5], "seed": [0, 1]}, {"method": ["single"], "seed": [0, 1]}],
+)
+
+
+@pytest.fixture(scope="module")
+def store(home):
+    """Two sweeps that have ended: ten runs, and one of them that failed."""
+    store = Store(home / "runs.db")
+    store.submit(SPEC, "The first")
+    while claimed := store.claim():
+        finish(store, claimed[0])
+    store.submit(SweepSpec(base={"device": "cuda:7", "tasks": 2}), "No *such* device")
+    store.end(store.claim()[0], "failed", "device is 'cuda:7', but this machine has 0 CUDA devices; use cpu or auto.")
+    return store
+
+
+def test_a_search_an_open_run_and_a_comparison_are_in_the_link(page, server, store, browser):
+    opened(page, f"{server}/runs")
+    rows = page.locator(".configurations").first.locator("tbody tr")
+    expect(rows).to_have_count(11)
+    page.get_by_role("searchbox").or_(page.get_by_role("textbox", name=re.compile("Find"))).first.fill("p-mGEM")
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(4)
+    rows.nth(0).click()
+    expect(page.get_by_role("heading", name=re.compile(r"p-mGEM\(4\)"))).to_be_visible()
+    rows.nth(1).click()
+    expect(page.get_by_role("heading", name="2 runs")).to_be_visible()
+    page.wait_for_function("document.querySelectorAll('.plot').length >= 5")
+    compared = page.locator(".configurations").nth(1)
+    expect(compared.locator("tbody tr")).to_have_count(2)
+    link = page.evaluate("location.href")
+    assert "find=p-mGEM" in link
+
+    other = browser.new_context(viewport={"width": 1280, "height": 1250}).new_page()
+    opened(other, link)
+    expect(other.get_by_role("heading", name="2 runs")).to_be_visible()
+    expect(other.locator(".configurations").nth(1).locator("tbody tr")).to_have_count(2)
+    other.context.close()
+
+
+def test_more_like_this_fills_the_form_of_explore(page, server, store):
+    run = store.rows("SELECT id FROM runs WHERE label = 'p-mGEM(4)' ORDER BY id DESC LIMIT 1")[0][0]
+    opened(page, f"{server}/runs?runs=r{run}")
+    press(page, "More like this")
+    expect(page.get_by_text("What to run")).to_be_visible()
+    panel = page.get_by_test_id("stSidebarUserContent")
+    expect(panel.get_by_role("button", name="p-mGEM", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(panel.get_by_role("button", name="GEM", exact=True)).to_have_attribute("aria-pressed", "false")
+    expect(panel.get_by_text(re.compile(r"^1 run ·"))).to_be_visible()
+
+
+def test_a_failed_run_says_why_and_names_are_no_markup(page, server, store):
+    opened(page, f"{server}/runs?runs=r11")
+    expect(page.get_by_text("device is 'cuda:7', but this machine has 0 CUDA devices")).to_be_visible()
+    opened(page, f"{server}/runs?list=Sweeps")
+    expect(page.get_by_text("No *such* device", exact=True)).to_be_visible()
+
+
+def test_a_sweep_is_renamed_and_deleted_after_a_question(page, server, store):
+    sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [41, 42]}), "Short-lived")
+    store.cancel(store.runs_of(sweep))
+    opened(page, f"{server}/runs?list=Sweeps")
+    page.locator(f"tr[data-key=s{sweep}]").click()
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_role("textbox", name=re.compile("[Nn]ame")).last.fill("Renamed")
+    page.keyboard.press("Enter")
+    expect(page.locator(f"tr[data-key=s{sweep}]")).to_contain_text("Renamed")
+    assert store.rows("SELECT name FROM sweeps WHERE id = ?", sweep)[0][0] == "Renamed"
+
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Delete").first.click()
+    assert store.runs_of(sweep), "nothing may go before the question is answered"
+    page.get_by_test_id("stPopoverBody").get_by_role("button").last.click()
+    expect(page.locator(f"tr[data-key=s{sweep}]")).to_have_count(0)
+    assert not store.runs_of(sweep)
+    assert store.counts()["finished"] == 10
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("address", ["runs?runs=r1,r2", "runs?list=Sweeps"])
+def test_runs_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, store, address, scheme, width):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = opened(context.new_page(), f"{server}/{address}")
+    page.locator(".configurations tbody tr").first.wait_for()
+    page.wait_for_timeout(1000)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
+    assert not serious_faults(page)
+    context.close()
