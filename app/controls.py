@@ -1,6 +1,8 @@
 """Widgets → SweepSpec, and back: what to run."""
 
+import json
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
@@ -39,7 +41,8 @@ def key(name: str) -> str:
 
 def form() -> dict[str, Any]:
     """What the widgets say."""
-    return {name: st.session_state.get(key(name), value) for name, value in DEFAULTS.items()}
+    said = {name: st.session_state.get(key(name), value) for name, value in DEFAULTS.items()}
+    return {**said, "strengths": numbers(said["strengths"], float), "seeds": numbers(said["seeds"], int)}
 
 
 def fill(spec: SweepSpec) -> None:
@@ -76,8 +79,8 @@ def _different(values: Iterable[Any]) -> list[Any]:
 
 def spec_of(said: dict[str, Any]) -> SweepSpec:
     """The sweep that values of the widgets mean: a grid per family."""
-    base = {name: said[name] for name in (*NUMBERS, "network") if said[name]}
-    base["device"] = said["device"]
+    base = {name: said[name] for name in NUMBERS if said[name] is not None}
+    base |= {"device": said["device"], **({"network": said["network"]} if said["network"] else {})}
     own = [said["own"]] if said["own"].strip() else []
     D, K = [n for n in said["modules"] if n > 1], [n for n in said["splits"] if n > 1]
     alone = bool(own) and not {"p-mGEM", "md-GEM", "approx-GEM"} & set(said["families"])  # nobody else would take it
@@ -99,10 +102,23 @@ def spec_of(said: dict[str, Any]) -> SweepSpec:
     return SweepSpec(base=base, grid=chosen)
 
 
-def problem(said: dict[str, Any]) -> str:
-    """Why these values cannot be launched, in one sentence; empty if they can."""
+def expanded(said: dict[str, Any]) -> tuple[str, list[RunConfig]]:
+    """Why these values cannot be launched, in one sentence, or else the runs that they mean."""
+    lack = _lack(said)
+    return (lack, []) if lack else _runs(json.dumps(said))
+
+
+@lru_cache(maxsize=32)
+def _runs(said: str) -> tuple[str, list[RunConfig]]:
+    try:
+        return "", spec_of(json.loads(said)).runs()
+    except ValidationError as error:
+        return explain(error), []
+
+
+def _lack(said: dict[str, Any]) -> str:
     needed = {"benchmarks": "a benchmark", "families": "a method", "seeds": "a seed"}
-    if set(said["families"]) - set(BASELINES):
+    if said["own"].strip() or set(said["families"]) - set(BASELINES):
         needed |= {"strengths": "a memory strength", "trigger": "a trigger"}
         needed |= {"split_by": "a way to split the memory", "strength_kind": "a meaning of the strength"}
     for name, what in needed.items():
@@ -115,27 +131,22 @@ def problem(said: dict[str, Any]) -> str:
     for name in said["benchmarks"]:
         if sentence := BENCHMARKS[name].missing():
             return sentence
-    try:
-        return "" if spec_of(said).runs() else "Nothing would run; choose a method."
-    except ValidationError as error:
-        return explain(error)
+    return ""
 
 
 def numbers(texts: list[Any], kind: type) -> list[Any]:
     """What people typed into a list of numbers; what is none is left out."""
-    found = []
-    for text in texts:
-        try:
-            found.append(kind(text))
-        except ValueError:
-            st.toast(f"{text!r} is not a number.")
-    return sorted(set(found))
+    return sorted({kind(text) for text in texts if _is(text, kind)})
 
 
 def panel() -> tuple[dict[str, Any], Any]:
     """All widgets, the presets first; what they say, and a place below the presets for what it comes to."""
     for name, value in DEFAULTS.items():
         st.session_state.setdefault(key(name), value)
+    for name, kind in (("strengths", float), ("seeds", int)):  # what was typed is text until here
+        for text in (text for text in st.session_state[key(name)] if not _is(text, kind)):
+            st.toast(f"{text!r} is no {'whole ' if kind is int else ''}number.")
+        st.session_state[key(name)] = numbers(st.session_state[key(name)], kind)
     st.selectbox(
         "Start from",
         [*TITLES, OWN],
@@ -192,8 +203,7 @@ def panel() -> tuple[dict[str, Any], Any]:
     )
     with st.expander("More"):
         _more(own)
-    said = form()
-    return {**said, "strengths": numbers(said["strengths"], float), "seeds": numbers(said["seeds"], int)}, summary
+    return form(), summary
 
 
 def _is(text: Any, kind: type) -> bool:
@@ -270,7 +280,7 @@ def _more(own: dict[str, Any]) -> None:
     columns = st.columns(2)
     for number, name in enumerate(NUMBERS):
         with columns[number % 2]:
-            small = {"min_value": 0.0, "step": 0.01, "format": "%g"} if name == "lr" else {"min_value": 1, "step": 1}
+            small = {"min_value": 0.0, "step": 0.01, "format": "%g"} if name == "lr" else {"min_value": 0, "step": 1}
             st.number_input(
                 str(RunConfig.model_fields[name].description).capitalize(),
                 key=key(name),

@@ -59,10 +59,11 @@ COLUMNS = [
 
 
 def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
-    """The table's cells; the best of each measure among all is bold."""
-    best = {name: every[name].max() for name in ("acc", "fwd", "bwd")}
+    """The table's cells; the best of each measure among those that learned the most tasks is bold."""
+    best = {name: data.leaders(every)[name].max() for name in ("acc", "fwd", "bwd")}
+    last = every["learned"].max()
     made = []
-    shown = ["key", "line", "family", "q", "finished", "runs", "active", "progress", "curve"]
+    shown = ["key", "line", "family", "q", "finished", "runs", "active", "learned", "progress", "curve"]
     for row in points[[*shown, *best, *(f"{name}_std" for name in best)]].to_dict("records"):
         q = row["q"] if isinstance(row["q"], float) and row["q"] == row["q"] else None
         seeds = f"{row['finished']} / {row['runs']}{' …' if row['active'] else ''}"
@@ -75,7 +76,7 @@ def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
         }
         for name, top in best.items():
             value = row[name] if row[name] == row[name] else None
-            bold = value is not None and bool(round(value, 2) == round(top, 2))
+            bold = value is not None and row["learned"] == last and bool(round(value, 2) == round(top, 2))
             cells[name] = {"text": data.mean_std(row[name], row[f"{name}_std"]), "value": value, "bold": bold}
         color = of_family(row["family"]).color
         made.append({"key": row["key"], "color": color, "active": bool(row["active"]), "cells": cells})

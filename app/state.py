@@ -1,6 +1,6 @@
 """What a page needs to know: the store, the runner, and what the URL says."""
 
-import time
+import sqlite3
 from collections.abc import Container
 from typing import Any
 
@@ -10,6 +10,7 @@ from mgem_core import UsageError, frames
 from mgem_core.figures.data import Watch
 from mgem_core.runner.work import ensure_runner, refusal, store_path
 from mgem_core.store import ENDED, Store
+from mgem_core.streams import BENCHMARKS
 
 IDLE = "900"  # seconds a runner stays warm for the next sweep
 
@@ -21,7 +22,10 @@ def store() -> Store:
         try:
             st.session_state["store"], st.session_state["store path"] = Store(store_path()), path
         except UsageError as error:
-            st.error(str(error), icon="🛑")
+            st.error(str(error))
+            st.stop()
+        except (OSError, sqlite3.Error) as error:
+            st.error(f"{path} could not be opened ({error}); set MGEM_HOME to a folder that can be written.")
             st.stop()
     return st.session_state["store"]  # type: ignore[no-any-return]
 
@@ -39,8 +43,8 @@ def _runner() -> dict[str, Any]:
 
 def wake_runner() -> None:
     """See that there is a runner; one that is warm trains the moment it is asked to."""
-    mine = _runner()
-    mine["process"], mine["refused"] = ensure_runner("--idle", IDLE) or mine["process"], ""
+    _runner()["refused"] = ""
+    _start(_runner())
 
 
 def keep_runner() -> str:
@@ -48,8 +52,14 @@ def keep_runner() -> str:
     mine = _runner()
     mine["refused"] = mine["refused"] or refusal(mine["process"])
     if not mine["refused"]:
-        mine["process"] = ensure_runner("--idle", IDLE) or mine["process"]
+        _start(mine)
     return str(mine["refused"])
+
+
+def _start(mine: dict[str, Any]) -> None:
+    """Unless the last one lives, or is about to: it takes a second until it holds its lock."""
+    if mine["process"] is None or mine["process"].poll() is not None:
+        mine["process"] = ensure_runner("--idle", IDLE) or mine["process"]
 
 
 def sweeps(store: Store) -> dict[int, dict[str, Any]]:
@@ -61,8 +71,9 @@ def sweeps(store: Store) -> dict[int, dict[str, Any]]:
     return {row["id"]: dict(row) for row in store.rows(query)}
 
 
-def ended(store: Store, sweep: int) -> bool:
-    return not any(count for status, count in store.counts(sweep).items() if status not in ENDED)
+def over(counts: dict[str, int]) -> bool:
+    """Has every one of these runs ended?"""
+    return not any(count for status, count in counts.items() if status not in ENDED)
 
 
 def ids_in_url(name: str, letter: str) -> list[int]:
@@ -103,10 +114,14 @@ def speeds(_store: Store, path: str) -> dict[str, float]:
 
 
 @st.cache_data(ttl=60, show_spinner=False)
-def scope(_store: Store, path: str, sweep: int) -> tuple[list[str], int]:
-    """The benchmarks of a sweep, and its largest number of tasks."""
+def scope(_store: Store, path: str, sweep: int) -> dict[str, int]:
+    """The benchmarks of a sweep, each with its largest number of tasks."""
     runs = frames.runs(_store, sweep)
-    return list(dict.fromkeys(runs["benchmark"])), int(runs["tasks"].max())
+    return {name: int(tasks) for name, tasks in runs.groupby("benchmark", sort=False)["tasks"].max().items()}
+
+
+def title(benchmark: str) -> str:
+    return BENCHMARKS[benchmark].title if benchmark in BENCHMARKS else benchmark
 
 
 def duration(seconds: float) -> str:
@@ -114,10 +129,3 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def ago(then: float) -> str:
-    seconds = time.time() - then
-    return (
-        "just now" if seconds < 5 else f"{duration(seconds)} ago" if seconds < 86400 else f"{seconds / 86400:.0f} days ago"
-    )

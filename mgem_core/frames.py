@@ -1,8 +1,11 @@
 """The store as tidy pandas frames: one row per run, per configuration, per event."""
 
 import json
+from functools import lru_cache
+from typing import Any
 
 import pandas as pd
+from pydantic import ValidationError
 
 from mgem_core.config import RunConfig
 from mgem_core.store import Store
@@ -23,13 +26,19 @@ def runs(store: Store, sweep: int | None = None) -> pd.DataFrame:
     where, values = ("", []) if sweep is None else ("WHERE id IN (SELECT run FROM members WHERE sweep = ?)", [sweep])
     rows = store.rows(f"SELECT {', '.join(COLUMNS)}, config FROM runs {where} ORDER BY id", *values)
     frame = pd.DataFrame([tuple(row) for row in rows], columns=[*COLUMNS, "configuration"])
-    configs = pd.DataFrame([json.loads(text) for text in frame["configuration"]], index=frame.index)
+    configs = pd.DataFrame([_fields(text) for text in frame["configuration"]], columns=[*RunConfig.model_fields])
     frame["configuration"] = frame["configuration"].str.replace(r'"seed":[0-9]+,', "", regex=True)
     frame = pd.concat([frame, configs], axis=1)
-    if len(frame):
-        done = (frame["task"] * frame["iterations"] + frame["step"]) / (frame["tasks"] * frame["iterations"])
-        frame["progress"] = done.where(frame["status"] != "finished", 1.0).fillna(0.0)
+    done = (frame["task"] * frame["iterations"] + frame["step"]) / (frame["tasks"] * frame["iterations"])
+    frame["progress"] = done.where(frame["status"] != "finished", 1.0).astype(float).fillna(0.0)
     return frame
+
+
+@lru_cache(maxsize=20_000)
+def _fields(config: str) -> tuple[Any, ...]:
+    """What a stored config says of each field; a run that an older version stored may lack some."""
+    told = json.loads(config)
+    return tuple(told.get(name) for name in RunConfig.model_fields)
 
 
 def configurations(store: Store, sweep: int | None = None) -> pd.DataFrame:
@@ -67,6 +76,9 @@ def speeds(store: Store) -> dict[str, float]:
     query = "SELECT config, seconds FROM runs WHERE status = 'finished' AND seconds > 0 ORDER BY id DESC LIMIT 200"
     measured: dict[str, list[float]] = {}
     for row in store.rows(query):
-        config = RunConfig.model_validate_json(row["config"])
+        try:
+            config = RunConfig.model_validate_json(row["config"])
+        except ValidationError:  # of another version
+            continue
         measured.setdefault(config.network, []).append(row["seconds"] / relative_work(config))
     return {network: float(pd.Series(values).median()) for network, values in measured.items()}

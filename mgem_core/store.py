@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
-from mgem_core.config import RunConfig, UsageError
+from mgem_core.config import RunConfig, UsageError, explain
 from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
 from mgem_core.sweeps import SweepSpec, run_key
 
@@ -214,15 +215,22 @@ class Store:
             row = db.execute("SELECT id, config FROM runs WHERE status = 'queued' ORDER BY id LIMIT 1").fetchone()
             if row is None:
                 return None
-            config = RunConfig.model_validate_json(row["config"])
+            try:
+                config = RunConfig.model_validate_json(row["config"])
+            except ValidationError as error:  # queued by another version
+                change = "UPDATE runs SET status = 'failed', error = ?, ended = ? WHERE id = ?"
+                db.execute(change, (explain(error), time.time(), row["id"]))
+                return None
             change = "status = 'running', wanted = 'run', attempts = attempts + 1, started = ?, key = ?"
             key = run_key(config)  # made anew: the code may have changed since the run was queued
             db.execute(f"UPDATE runs SET {change} WHERE id = ?", (time.time(), key, row["id"]))
         return row["id"], config
 
     def put_back(self, run: int) -> None:
-        """Queue a claimed run again; it goes on from its checkpoint."""
+        """Queue a claimed run again, to go on from its checkpoint, unless somebody asked to cancel it."""
         with self.writing() as db:
+            unwanted = "status = 'running' AND wanted = 'cancel' AND id = ?"
+            db.execute(f"UPDATE runs SET status = 'cancelled', ended = ? WHERE {unwanted}", (time.time(), run))
             db.execute("UPDATE runs SET status = 'queued' WHERE status = 'running' AND id = ?", (run,))
 
     def record(self, told: Iterable[tuple[int, Event]]) -> None:

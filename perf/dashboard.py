@@ -44,8 +44,9 @@ def served(home: Path) -> Iterator[str]:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(10)
         text = (home / "runner.lock").read_text() if (home / "runner.lock").exists() else ""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(text or 0) or -1, signal.SIGTERM) if text.isdigit() else None
+        if text.isdigit() and int(text) > 1:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(text), signal.SIGTERM)
 
 
 def wait_until_served(address: str) -> None:
@@ -117,7 +118,7 @@ def with_thousand_runs(page: Page, home: Path) -> tuple[float, float]:
             delays.append(time.perf_counter() - start)
         store.cancel(store.runs_of(sweep))
     print("  event to screen, each:", " ".join(f"{delay:.2f}" for delay in delays))
-    return min(reruns), median(delays)
+    return median(reruns), median(delays)
 
 
 def clicked(page: Page, name: str, title: str) -> float:
@@ -146,7 +147,7 @@ def main() -> None:
         print(f"{min(times[1][1], times[3][1]):.1f} s if pressed at once (wanted: at most 6)")
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         rerun, delay = with_thousand_runs(page, Path(folder) / "many")
-        print(f"rerun with 1,000 runs, click to picture: {rerun:.2f} s (wanted: at most 0.3)")
+        print(f"rerun with 1,000 runs, click to picture, median of 6: {rerun:.2f} s (wanted: at most 0.3)")
         print(f"event to screen, median of 8: {delay:.2f} s (wanted: at most 1.5)")
         browser.close()
 

@@ -54,7 +54,7 @@ def test_a_dash_is_stdout(here, capfdbinary, what, format):
 
 def test_a_run_alone(here, capsys):
     assert main(["export", "r7", "--what", "matrix", "--format", "png"]) == 0
-    assert capsys.readouterr().out == "p-mGEM-4-r7_matrix.png\n"
+    assert capsys.readouterr().out == "Single-r7_matrix.png\n"
     assert main(["export", "r7", "--what", "configs", "--format", "json", "-o", "-"]) == 0
     assert [run["id"] for run in json.loads(capsys.readouterr().out)["runs"]] == [7]
 

@@ -113,7 +113,7 @@ def test_runs_in_flight_count_as_far_as_they_are(store):
     learn(store, 5.0, tasks=1)
     row = points(store).iloc[0]
     assert (row["finished"], row["active"]) == (1, 1)
-    assert row["acc"] == pytest.approx((R[2].mean() + 95.0) / 2)
+    assert (row["acc"], row["learned"]) == (pytest.approx(R[2].mean()), 3)  # the seed that is behind joins later
     assert row["progress"] == pytest.approx((1 + 1 / 3) / 2)
     assert np.isnan(points(store, View(after=3)).iloc[1]["acc"])
 
@@ -155,7 +155,7 @@ def test_the_envelope_is_what_nobody_dominates(store):
 def test_words_tell_who_dominates_whom(store):
     frame = pd.DataFrame(
         {
-            **{"line": ["GEM", "GEM", "p-mGEM(4)", "p-mGEM(4)"], "q": [0.0, 1.0, 0.0, 1.0]},
+            **{"line": ["GEM", "GEM", "p-mGEM(4)", "p-mGEM(4)"], "label": "GEM", "learned": 3, "q": [0.0, 1.0, 0.0, 1.0]},
             **{
                 "x": [0.0, 1.0, 0.5, 0.9],
                 "y": [1.0, 0.0, 1.5, 0.5],
@@ -201,3 +201,27 @@ def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store)
         assert list(shown.values()) == ["circle-open", "circle-open"]
     heat = interactive.matrices({"a": R, "b": R[:2]})
     assert [trace.z.shape for trace in heat.data] == [(3, 3), (2, 3)]
+
+
+def test_a_run_that_broke_off_is_no_result_but_what_it_learned_can_be_looked_at(store):
+    run = learn(store, 20.0, tasks=1)
+    store.record([(run, Finished("diverged", "no luck", R, 95.0, 95.0, 0.0, 1.0, 0.1, "abc"))])
+    learn(store)
+    row = points(store).iloc[0]
+    assert row["acc"] == pytest.approx(R[2].mean())
+    assert "with 77.67." in data.in_words(points(store))[-1]
+    assert points(store, View(after=1)).iloc[0]["acc"] == pytest.approx((110 + 90) / 2)
+
+
+def test_who_learned_one_easy_task_does_not_win(store):
+    learn(store)
+    learn(store)
+    learn(store, 5.0, tasks=1)  # 95 percent, on the first task alone
+    assert points(store)["learned"].tolist() == [3, 1, 0, 0]
+    assert data.in_words(points(store))[-1].startswith("Best ACC so far: GEM at q = 0 with")
+
+
+def test_an_own_partition_is_told_as_the_command_line_takes_it(tmp_path):
+    store = Store(tmp_path / "runs.db")
+    store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": ["fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=1"]}))
+    assert points(store)["line"][0] == "p-mGEM(2*) · modules fc1=0,fc2=0,fc3=1"

@@ -208,7 +208,9 @@ def test_latex_is_safe_from_names(tmp_path, monkeypatch):
 
 
 def test_a_tie_is_bold_twice():
-    cells = files._cells(pd.Series([80.001, np.nan, 79.999, -1]), pd.Series([1.0, np.nan, np.nan, 0.5]), 2)
+    cells = files._cells(
+        pd.Series([80.001, np.nan, 79.999, -1]), pd.Series([1.0, np.nan, np.nan, 0.5]), 2, pd.RangeIndex(4)
+    )
     assert cells == [r"$\mathbf{80.00 \pm 1.00}$", "---", r"$\mathbf{80.00}$", r"$-1.00 \pm 0.50$"]
 
 
@@ -216,13 +218,13 @@ def test_a_tie_is_bold_twice():
 
 
 def test_a_matrix_is_the_mean_over_finished_seeds(tmp_path):
-    store = filled(tmp_path / "runs.db", finish=lambda number: number != 2)
+    store = filled(tmp_path / "runs.db", finish=lambda number: number != 8)
     frame = csv(store, "matrix")
     runs = frames.runs(store, 1)
     assert list(dict.fromkeys(frame["name"])) == [
         data.titled(row) for _, row in data.points(store, runs, View()).iterrows()
     ]
-    for name, ids in (("GEM at q = 0", [1]), ("GEM at q = 0.1", [3, 4]), ("Single", [13, 14])):
+    for name, ids in (("GEM at q = 0", [1]), ("GEM at q = 0.1", [2, 9]), ("Single", [7, 14])):
         own = frame[frame["name"] == name]
         R = np.mean([frames.matrix(store, run).to_numpy() for run in ids], axis=0)
         np.testing.assert_allclose(own["accuracy"].to_numpy().reshape(3, 3), R, rtol=1e-15)
@@ -231,13 +233,13 @@ def test_a_matrix_is_the_mean_over_finished_seeds(tmp_path):
 
 
 def test_single_runs_have_a_panel_each_as_far_as_they_are(tmp_path):
-    store = filled(tmp_path / "runs.db", finish=lambda number: number != 2)
-    frame = csv(store, "matrix", sweep=None, runs=[2, 9])
-    R = [frames.matrix(store, run).to_numpy() for run in (2, 9)]
+    store = filled(tmp_path / "runs.db", finish=lambda number: number != 8)
+    frame = csv(store, "matrix", sweep=None, runs=[8, 11])
+    R = [frames.matrix(store, run).to_numpy() for run in (8, 11)]
     assert [len(one) for one in R] == [2, 3]
     np.testing.assert_array_equal(frame["accuracy"], np.concatenate([one.ravel() for one in R]))
-    assert list(dict.fromkeys(frame["name"])) == ["r2: GEM at q = 0, seed 1", "r9: p-mGEM(4) at q = 0.1, seed 0"]
-    assert files.export(store, None, "matrix", "pdf", runs=[2, 9]).startswith(b"%PDF-")
+    assert list(dict.fromkeys(frame["name"])) == ["r8: GEM at q = 0, seed 1", "r11: p-mGEM(4) at q = 0, seed 1"]
+    assert files.export(store, None, "matrix", "pdf", runs=[8, 11]).startswith(b"%PDF-")
 
 
 def test_of_many_configurations_twelve_are_drawn_and_the_title_says_so(tmp_path, monkeypatch):
@@ -395,7 +397,7 @@ def test_a_file_name_says_what_the_file_holds(name, what, format, view, expected
 
 def test_files_are_named_after_the_sweep_or_the_runs(store):
     assert files.name_of(store, 1) == "quick look-s1"
-    assert files.name_of(store, None, [7]) == "p-mGEM(4)-r7"
+    assert files.name_of(store, None, [7]) == "Single-r7"
 
 
 @pytest.mark.parametrize("what", ["pareto", "transfer", "matrix", "table"])

@@ -10,11 +10,14 @@ import time
 from pathlib import Path
 
 import chaos
+import numpy as np
 import pytest
 
 from mgem_core.config import UsageError
-from mgem_core.runner import worker
+from mgem_core.events import Finished
+from mgem_core.runner import Ended, worker
 from mgem_core.runner.local import LocalPool
+from mgem_core.runner.work import Runner
 from mgem_core.runner.worker import explained
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
@@ -184,6 +187,54 @@ def test_workers_that_do_not_start_are_given_up_with_one_sentence(monkeypatch):
     with pytest.raises(UsageError, match="its worker process ended with code 1, 3 times in a row"):
         until(lambda: pool.poll(0.1))
     pool.close()
+
+
+class Scripted:
+    """A pool whose runs tell what the test says."""
+
+    def __init__(self, room=1):
+        self.room, self.started, self.told = room, [], []
+
+    def free(self):
+        return self.room
+
+    def start(self, run, config, state):
+        self.started.append(run)
+        self.room -= 1
+
+    def cancel(self, run):
+        pass
+
+    def poll(self, seconds):
+        told, self.told = self.told, []
+        return told
+
+
+def test_a_pool_that_lost_a_node_gets_no_more_than_it_can_hold(tmp_path):
+    store = Store(tmp_path / "runs.db")
+    store.submit(SweepSpec(grid={"seed": list(range(5))}))
+    Runner(store, Scripted(room=-1))._tick()
+    assert store.counts()["queued"] == 5
+
+
+def test_a_result_that_cannot_be_written_fails_its_run_with_that_reason(tmp_path, monkeypatch):
+    store, pool = Store(tmp_path / "runs.db"), Scripted()
+    store.submit(SweepSpec())
+    runner = Runner(store, pool)
+    runner._tick()
+    monkeypatch.setattr(store, "requeue_interrupted", lambda: None)  # this runner is still the same
+    R = np.zeros((5, 5))
+    pool.told = [(1, Finished("finished", "", R, 0.0, 0.0, 0.0, 1.0, 0.1, "x")), (1, Ended("done"))]
+    with monkeypatch.context() as full:
+
+        def refuse(told):
+            raise sqlite3.OperationalError("database or disk is full")
+
+        full.setattr(store, "record", refuse)
+        full.setattr(time, "sleep", lambda seconds: full.undo())  # there is room again
+        runner.work(0.3)
+    row = one_run(store)
+    assert (row["status"], row["error"]) == ("failed", "the store could not be written: database or disk is full.")
 
 
 def test_an_unknown_error_is_told_in_one_line_with_its_place():

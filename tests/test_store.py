@@ -235,3 +235,29 @@ def test_configs_come_back_equal(store):
     spec = SweepSpec(grid={"modules": [{"fc1": 0, "fc2": 0, "fc3": 1}], "strength": [(0.1, 0.2, 0.3, 0.4)]})
     store.submit(spec)
     assert store.claim()[1] == spec.runs()[0] == RunConfig(**spec.runs()[0].model_dump())
+
+
+def test_a_run_of_another_version_fails_with_a_sentence_and_lets_the_others_by(store):
+    store.submit(SPEC)
+    with store.writing() as db:
+        db.execute("UPDATE runs SET config = replace(config, 'mnist5k-permutations', 'gone') WHERE id = 1")
+    assert store.claim() is None
+    assert store.claim()[0] == 2
+    row = store.rows("SELECT status, error FROM runs WHERE id = 1")[0]
+    assert row["status"] == "failed"
+    assert row["error"].startswith("benchmark is 'gone'; it must be one of")
+    with store.writing() as db:
+        db.execute("UPDATE runs SET status = 'finished', seconds = 1 WHERE id = 1")
+    assert frames.speeds(store) == {}
+
+
+def test_a_run_wanted_again_while_it_is_cancelled_is_queued_and_the_other_way_round(store):
+    store.submit(SPEC)
+    one, other = store.claim()[0], store.claim()[0]
+    store.cancel([one])
+    store.resume([one])
+    store.put_back(one)
+    store.cancel([other])
+    store.put_back(other)
+    statuses = {row["id"]: row["status"] for row in store.rows("SELECT id, status FROM runs")}
+    assert (statuses[one], statuses[other]) == ("queued", "cancelled")

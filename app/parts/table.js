@@ -43,7 +43,7 @@ function draw(host) {
   const { by, down } = host.order ?? {};
   const order = rows.slice();
   if (by) {
-    const value = (row) => row.cells[by].value ?? row.cells[by].text;
+    const value = ({ cells }) => ("value" in cells[by] ? cells[by].value : cells[by].text);
     const weight = (a, b) => (a === null) - (b === null) || (typeof a === "number" && typeof b === "number" ? (down ? b - a : a - b) : (down ? -1 : 1) * String(a).localeCompare(String(b), undefined, { numeric: true }));
     order.sort((a, b) => weight(value(a), value(b)));
   }
@@ -74,19 +74,41 @@ function draw(host) {
     return element("tr", { class: `${chosen ? "chosen" : ""} ${row.active ? "active" : ""}`, "data-key": row.key, onclick: toggle, style: "cursor:pointer" }, ...cells);
   });
   const table = element("table", { "aria-label": about }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
-  const top = host.scrollTop;
+  const top = host.scrollTop, focus = place(host);
   host.replaceChildren(table);
   host.scrollTop = top;
+  if (focus) host.querySelector(focus)?.focus({ preventScroll: true });
+}
+
+// Where the keyboard is: a redrawn table gives it back.
+function place(host) {
+  const at = document.activeElement;
+  if (!host.contains(at) || at === host) return "";
+  return at.dataset.sort ? `[data-sort="${at.dataset.sort}"]` : `tr[data-key="${at.closest("tr")?.dataset.key}"] button`;
+}
+
+// While a button is held down the table stands still, so that the click finds what was aimed at.
+function holding(host) {
+  host.addEventListener("pointerdown", () => (host.held = true));
+  window.addEventListener("pointerup", () => setTimeout(() => {
+    host.held = false;
+    if (host.waiting) draw(host);
+    host.waiting = false;
+  }));
 }
 
 export default function ({ parentElement, data: text, setStateValue }) {
-  const data = JSON.parse(text);
   const host = parentElement.querySelector(".configurations");
+  host.tell = (keys) => setStateValue("selected", { keys, at: Date.now() });
+  if (host.text === text) return;
+  const data = JSON.parse(text);
+  if (!host.text) holding(host);
+  host.text = text;
   host.tabIndex = 0;
   host.setAttribute("role", "region");
   host.setAttribute("aria-label", data.about);
   host.data = data;
   host.chosen = data.selected;
-  host.tell = (keys) => setStateValue("selected", { keys, at: Date.now() });
-  draw(host);
+  if (host.held) host.waiting = true;
+  else draw(host);
 }

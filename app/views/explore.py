@@ -1,6 +1,7 @@
 """Explore: choose, launch, and watch what remembering costs."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import controls
 import exports
@@ -14,7 +15,6 @@ from mgem_core.figures.data import View
 from mgem_core.presets import PRESETS
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
-from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec, estimate_seconds
 
 AXES: dict[data.Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
@@ -36,19 +36,26 @@ def what_to_run(store: Store) -> None:
         st.session_state["preset"], st.session_state["preset filled"] = controls.OWN, True
         controls.fill(spec)
     said, summary = controls.panel()
-    problem = controls.problem(said)
-    name = {**controls.TITLES, controls.OWN: "Own sweep"}[st.session_state["preset"]]
+    problem, configs = controls.expanded(said)
     with summary:
         if problem:
             st.error(problem)
         else:
-            configs = controls.spec_of(said).runs()
             seconds = estimate_seconds(configs, state.speeds(store, str(store.path)), default_workers())
             about = f"about {state.duration(seconds)}" if seconds else "time known after the first runs"
             st.markdown(f"**{several(len(configs), 'run')}** · {about}")
-        wanted = None if problem else controls.spec_of(said)
         look: dict[str, Any] = {"type": "primary", "shortcut": "Ctrl+Enter", "width": "stretch"}
-        st.button("Launch", on_click=launch, args=(store, wanted, name), disabled=bool(problem), **look)
+        st.button("Launch", on_click=launch_form, args=(store,), disabled=bool(problem), **look)
+
+
+def launch_form(store: Store) -> None:
+    """Launch what the widgets say now, which may be more than the page has shown yet."""
+    said = controls.form()
+    if problem := controls.expanded(said)[0]:
+        state.later(problem)
+    else:
+        name = {**controls.TITLES, controls.OWN: "Own sweep"}[st.session_state["preset"]]
+        launch(store, controls.spec_of(said), name)
 
 
 def nothing_yet(store: Store) -> None:
@@ -70,6 +77,8 @@ def choose_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
     if asked and asked[0] not in sweeps:
         st.warning(f"There is no sweep s{asked[0]} in this store; this is the newest one.")
     sweep = asked[0] if asked and asked[0] in sweeps else next(iter(sweeps))
+    if asked != [sweep]:
+        state.put_in_url("sweep", [f"s{sweep}"])
     st.session_state["sweep"] = sweep
 
     def changed() -> None:
@@ -106,54 +115,31 @@ def stop_or_resume(store: Store, sweep: int) -> None:
 
 
 def share() -> None:
-    with st.popover("Share"):
-        st.markdown("This link shows the same view to anyone who can reach this server:")
-        parameters = "&".join(f"{name}={value}" for name, value in st.query_params.to_dict().items())
-        st.code(f"{(st.context.url or '').split('?')[0]}?{parameters}", language=None, wrap_lines=True)
+    popover = st.popover("Share", on_change="rerun", key="share")  # opening it reads the URL as it is then
+    if popover.open:
+        popover.markdown("This link shows the same view to anyone who can reach this server:")
+        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(st.query_params.to_dict())}"
+        popover.code(address, language=None, wrap_lines=True)
 
 
-def choose_view(several: list[str], tasks: int) -> tuple[View, bool]:
+def choose_view(tasks_of: dict[str, int]) -> tuple[View, bool]:
     """How to look at it; every choice is in the URL."""
-    pairs = {f"{s + 1} → {t + 1}": (s, t) for t in range(1, tasks) for s in range(t)}
+    linked: dict[str, Any] = {"bind": "query-params"}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        benchmark = several[0]
-        if len(several) > 1:
-            benchmark = st.selectbox(
-                "Benchmark",
-                several,
-                format_func=lambda name: BENCHMARKS[name].title,
-                key="on",
-                bind="query-params",
-                width=260,
-            )
-        axes = st.segmented_control(
-            "Axes",
-            list(AXES),
-            format_func=AXES.__getitem__,
-            default="unit",
-            required=True,
-            key="axes",
-            bind="query-params",
-            help="Raw products grow with the length of z; per unit ‖z‖ methods can be compared",
-        )
-        pair = (
-            st.selectbox("Old → new task", [*pairs, "mean"], key="pair", bind="query-params", width=130)
-            if pairs
-            else "mean"
-        )
-        after = tasks
+        benchmark = next(iter(tasks_of))
+        if len(tasks_of) > 1:
+            benchmark = st.selectbox("Benchmark", list(tasks_of), format_func=state.title, key="on", width=260, **linked)
+        told = "Raw products grow with the length of z; per unit ‖z‖ methods can be compared"
+        look: dict[str, Any] = {"format_func": AXES.__getitem__, "default": "unit", "required": True, "help": told}
+        axes = st.segmented_control("Axes", list(AXES), key="axes", **look, **linked)
+        tasks = tasks_of[benchmark]
+        pairs = {f"{s + 1} → {t + 1}": (s, t) for t in range(1, tasks) for s in range(t)}
+        pair, after = "mean", tasks
         if tasks > 1:
-            after = st.slider(
-                "After task",
-                1,
-                tasks,
-                tasks,
-                key="after",
-                bind="query-params",
-                width=220,
-                help="Go back in training and see how frontiers and table grew",
-            )
-        hide = st.toggle("Hide dominated", key="front", bind="query-params")
+            pair = st.selectbox("Old → new task", [*pairs, "mean"], key="pair", width=130, **linked)
+            told = "Go back in training and see how frontiers and table grew"
+            after = st.slider("After task", 1, tasks, tasks, key="after", width=220, help=told, **linked)
+        hide = st.toggle("Hide dominated", key="front", **linked)
     return View(benchmark, axes, pairs.get(pair), None if after == tasks else after), hide
 
 
@@ -173,16 +159,18 @@ def page() -> None:
         sweep = choose_sweep(store, sweeps)
         stop_or_resume(store, sweep)
         shared, exported = st.container(width="content"), st.container(width="content")
-    view, hide = choose_view(*state.scope(store, str(store.path), sweep))
+    view, hide = choose_view(state.scope(store, str(store.path), sweep))
     with shared:
         share()
     with exported:
         exports.offer(store, sweep, view)
-    active = not state.ended(store, sweep)
+    active = not state.over(store.counts(sweep))
 
     def now() -> None:
+        if not store.runs_of(sweep):  # deleted elsewhere
+            st.rerun()
         live.results(store, sweep, view, hide)
-        if active and state.ended(store, sweep):
+        if active and state.over(store.counts(sweep)):
             state.later("All runs have ended.")
             st.rerun()
 

@@ -179,6 +179,7 @@ def page() -> None:
     what, asked = ask(store, state.sweeps(store))
     chosen = choose_runs(store)
     active, statuses = unfinished(store), [run["status"] for run in chosen]
+    counts = store.counts(asked.sweep)
     ids, keys, of_sweep = [run["id"] for run in chosen], st.session_state["runs"], st.session_state["of sweep"]
     if notices := st.session_state.pop("notices", []):
         place.warning(" ".join(notices))
@@ -195,7 +196,8 @@ def page() -> None:
             state.later("All runs have ended.")
             st.rerun()
         now = [run["status"] for run in compare.chosen(store, ids)]
-        if (st.session_state["runs"], st.session_state["of sweep"], now) != (keys, of_sweep, statuses):
+        ended = asked.sweep is not None and state.over(counts) != state.over(store.counts(asked.sweep))
+        if ended or (st.session_state["runs"], st.session_state["of sweep"], now) != (keys, of_sweep, statuses):
             st.rerun()
 
     st.fragment(live, run_every=1.0 if active else None)()

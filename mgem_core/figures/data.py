@@ -90,52 +90,61 @@ def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = N
     """One row per configuration among `runs` (a frame of frames.runs), in the order of their first runs.
 
     key, line (its legend entry), label, family, q; x ± x_sem = ⟨g_s,z⟩ and y ± y_sem = ⟨g_t,z⟩ on the view's axes;
-    acc, fwd, bwd, each with _std and _sem over seeds; curve: mean accuracy after each task; runs, finished, active,
-    failed, progress; front: not dominated in (x, y) by any other.
+    acc, fwd, bwd, each with _std and _sem over the seeds that learned the most tasks, `learned`; curve: mean accuracy after
+    each task; runs, finished, active, failed, progress; front: not dominated in (x, y) by any other. Runs that broke off
+    (failed, diverged, cancelled) are not measured, but as of a task that they did learn.
     """
     runs = runs[runs["benchmark"] == (view.benchmark or benchmarks(runs)[0])] if len(runs) else runs
     if runs.empty:
         return pd.DataFrame(columns=["key", "line", "label", "family", "q", "front", *MEASURES])
     seen = (watch or Watch()).look(store, runs)
-    each = runs.assign(**_measured(seen, runs["id"], view))
-    each.loc[each["method"] == "independent", ["fwd", "bwd"]] = np.nan  # nothing is shared, so nothing is transferred
-    groups = each.groupby("configuration", sort=False)
-    frame = each.drop_duplicates("configuration").set_index("configuration")
-    frame = frame.assign(
-        key=[hashlib.sha256(text.encode()).hexdigest()[:8] for text in frame.index],
-        line=_lines(frame),
-        family=frame["label"].str.partition("(")[0],
-        q=frame["strength"].where(frame["method"] == "gem"),
-        runs=groups.size(),
-        **{
-            name: each["status"].isin(statuses).groupby(each["configuration"], sort=False).sum()
-            for name, statuses in (
-                ("finished", ["finished"]),
-                ("active", ["running", "queued"]),
-                ("failed", ["failed", "diverged"]),
-            )
-        },
-        progress=groups["progress"].mean(),
-        curve=groups["curve"].agg(_mean_curve),
-    )
+    shown = pd.DataFrame([_of_run(seen[run], view) for run in runs["id"]], columns=[*MEASURES, "curve"])
+    which, texts = pd.factorize(runs["configuration"])
+    status = runs["status"].to_numpy()
+    learned = np.array([len(curve) for curve in shown["curve"]])
+    if view.after is None:  # what broke off is no result
+        learned[np.isin(status, ["failed", "diverged", "cancelled"])] = 0
+        shown.loc[learned == 0, list(MEASURES)] = np.nan
+    furthest = np.zeros(len(texts), int)
+    np.maximum.at(furthest, which, learned)
+    shown.loc[learned < furthest[which], ["acc", "fwd", "bwd"]] = np.nan  # seeds that are behind join when they are there
+    shown.loc[(runs["method"] == "independent").to_numpy(), ["fwd", "bwd"]] = np.nan  # nothing shared, nothing transferred
+    frame = runs.drop_duplicates("configuration").reset_index(drop=True)
+    curves = shown["curve"].groupby(which).agg(_mean_curve)
+    of_seeds: dict[str, Any] = {
+        "runs": np.bincount(which),
+        "learned": furthest,
+        "progress": _over_seeds(runs["progress"], which)[0],
+    }
+    for name, ones in (("finished", ["finished"]), ("active", ["running", "queued"]), ("failed", ["failed", "diverged"])):
+        of_seeds[name] = np.bincount(which, np.isin(status, ones)).astype(int)
     for name in MEASURES:
-        frame[name], frame[f"{name}_std"], frame[f"{name}_sem"] = (
-            groups[name].mean(),
-            groups[name].std(),
-            groups[name].sem(),
-        )
-    frame["front"] = pareto_front(frame[["x", "y"]])
-    return frame.reset_index(drop=True)
+        of_seeds[name], of_seeds[f"{name}_std"], of_seeds[f"{name}_sem"] = _over_seeds(shown[name], which)
+    named = {
+        "key": [hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts],
+        "line": _lines(frame),
+        "family": frame["label"].str.partition("(")[0],
+        "q": frame["strength"].where(frame["method"] == "gem"),
+    }
+    front = pareto_front(np.column_stack([of_seeds["x"], of_seeds["y"]]))
+    own = frame.drop(columns=[name for name in of_seeds if name in frame])
+    return own.assign(**named, **of_seeds, curve=curves, front=front)
+
+
+def _over_seeds(values: pd.Series, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, standard deviation and standard error of the known values of each group; NaN where there are too few."""
+    v = values.to_numpy(float)
+    known = ~np.isnan(v)
+    n = np.bincount(which, known)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(which, np.where(known, v, 0.0)) / n
+        square = np.bincount(which, np.where(known, v - mean[which], 0.0) ** 2)
+        std = np.where(n > 1, np.sqrt(square / (n - 1)), np.nan)
+        return mean, std, std / np.sqrt(n)
 
 
 def benchmarks(runs: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(runs["benchmark"]))
-
-
-def _measured(seen: dict[int, Seen], runs: pd.Series, view: View) -> dict[str, list[Any]]:
-    """What the view shows of each run: NaN where a run has not come that far."""
-    rows = [_of_run(seen[run], view) for run in runs]
-    return {name: [row[i] for row in rows] for i, name in enumerate((*MEASURES, "curve"))}
 
 
 def _of_run(seen: Seen, view: View) -> tuple[Any, ...]:
@@ -156,15 +165,31 @@ def _mean_curve(curves: pd.Series) -> list[float]:
 
 def _lines(frame: pd.DataFrame) -> list[str]:
     """A legend entry per configuration: its label, and whatever else but the strength tells it from its namesakes."""
-    skip = {*frames.COLUMNS, "benchmark", "strength", "seed", "progress", "curve", *MEASURES} - {"label"}
+    skip = {*frames.COLUMNS, "configuration", "benchmark", "strength", "seed", "progress", "curve", *MEASURES} - {"label"}
     fields = [name for name in frame.columns if name not in skip]
     text = frame[fields].astype(str)
     several = [name for name in fields if name != "label" and text[name].nunique() > 1]
     names = frame["label"].copy()
     for _, own in text.groupby("label", sort=False):
         for field in (name for name in several if own[name].nunique() > 1):
-            names[own.index] += [f" · {field.replace('_', ' ')} {value}" for value in own[field]]
+            names[own.index] += [f" · {field.replace('_', ' ')} {_value(value)}" for value in frame.loc[own.index, field]]
     return list(names)
+
+
+def _value(value: object) -> str:
+    """A field's value as the command line takes it."""
+    return ",".join(f"{name}={number}" for name, number in value.items()) if isinstance(value, dict) else str(value)
+
+
+def by_strength(points: pd.DataFrame) -> pd.DataFrame:
+    """The order in which a line joins its points; a strength per task counts as their mean."""
+    return points.iloc[np.argsort([np.mean(q) for q in points["q"]], kind="stable")]
+
+
+def leaders(points: pd.DataFrame) -> pd.DataFrame:
+    """The configurations that can be compared at the end of the day: those that learned the most tasks."""
+    judged = points.dropna(subset=["acc"])
+    return judged[judged["learned"] == judged["learned"].max()]
 
 
 def in_words(points: pd.DataFrame) -> list[str]:
@@ -176,10 +201,10 @@ def in_words(points: pd.DataFrame) -> list[str]:
         low, high = known[["x", "y"]].min().to_numpy(), known[["x", "y"]].max().to_numpy()
         corner = low - 0.1 * (high - low) - 1e-12  # below all, so that the ends of a frontier count too
         volume = {name: hypervolume(own, corner) for name, own in lines.items()}
-        base = "GEM" if "GEM" in lines else next(iter(lines))
+        base = next(iter([*known.loc[known["label"] == "GEM", "line"], *lines]))
         others = sorted((name for name in lines if name != base), key=lambda name: -volume[name])
         sentences += [_against(name, base, lines, volume) for name in others[:3]]
-    judged = points.dropna(subset=["acc"])
+    judged = leaders(points)
     if len(judged):
         best = judged.loc[judged["acc"].idxmax()]
         sentences.append(f"Best ACC so far: {titled(best)} with {mean_std(best['acc'], best['acc_std'])}.")

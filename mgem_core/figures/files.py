@@ -72,6 +72,15 @@ def export(
     return printed.as_bytes((printed.frontier if what == "pareto" else printed.transfer)(points, view), format)
 
 
+def refusal(store: Store, sweep: int | None, what: str, view: View, runs: Sequence[int] | None = None) -> str:
+    """Why there is no such file to be had yet, in one sentence; empty if there is."""
+    try:
+        export(store, sweep, what, "json" if what == "configs" else "csv", view, runs)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
 def filename(name: str, what: str, format: str, view: View = NOW) -> str:
     """Such as quick-look-s3_frontier_per-unit_task1-task2.pdf: what the file holds, in characters safe anywhere."""
     parts = [name, "frontier" if what == "pareto" else what]
@@ -88,8 +97,8 @@ def name_of(store: Store, sweep: int | None, runs: Sequence[int] | None = None) 
     """What a file of these is named after: quick-look-s3, p-mGEM(4)-r12."""
     if sweep is not None:
         return f"{_sweep(store, sweep)['name'][:60]}-s{sweep}"
-    chosen = _chosen(store, sweep, runs)
-    return f"{chosen['label'].iloc[0]}-{'-'.join(f'r{run}' for run in chosen['id'][:5])}"
+    named = [store.rows("SELECT label FROM runs WHERE id = ?", run) for run in runs or []]
+    return f"{named[0][0]['label']}-{'-'.join(f'r{run}' for run in (runs or [])[:5])}" if all(named) else "runs"
 
 
 def _check(field: str, value: str, allowed: Iterable[str]) -> None:
@@ -112,7 +121,9 @@ def _nothing(what: str, view: View) -> str:
     if what == "pareto":
         pair = "any past task" if view.pair is None else f"task {view.pair[0] + 1} in task {view.pair[1] + 1}"
         return f"nothing to show {when}: no run has probed {pair}; it takes two tasks and probe_every above 0."
-    return f"nothing to show {when}: no run has learned {'its first task' if view.after is None else 'that many'}."
+    learned = "its first task" if view.after is None else "that many"
+    alone = " by a network that shares its tasks" if what == "transfer" else ""
+    return f"nothing to show {when}: no run has learned {learned}{alone}."
 
 
 def _sweep(store: Store, sweep: int) -> Any:
@@ -222,11 +233,12 @@ def _table(points: pd.DataFrame, what: str, view: View, source: str) -> str:
     """Method, q and the measures as mean ± std (of the frontier: ± standard error) over seeds, the best of each in bold."""
     if what == "pareto":
         titles = [title.partition("  ")[0] for title in axis_titles_tex(view)]
-        measures = [_cells(points[n], points[f"{n}_sem"], _decimals(points[n])) for n in ("x", "y")]
+        measures = [_cells(points[n], points[f"{n}_sem"], _decimals(points[n]), points.index) for n in ("x", "y")]
         told = f"{view.axes} axes, {pair_title(view)}, mean ± standard error over seeds"
     else:
         titles = ["ACC", "FWD", "BWD"]
-        measures = [_cells(points[n], points[f"{n}_std"], 2) for n in ("acc", "fwd", "bwd")]
+        best = data.leaders(points).index
+        measures = [_cells(points[n], points[f"{n}_std"], 2, best) for n in ("acc", "fwd", "bwd")]
         told = "percent, mean ± std over seeds"
     fewest, most = points["runs"].min(), points["runs"].max()
     seeds = f"{fewest} to {most} seeds" if fewest < most else f"{most} seed{'s' if most > 1 else ''}"
@@ -237,12 +249,16 @@ def _table(points: pd.DataFrame, what: str, view: View, source: str) -> str:
     return _tabular(f"{source}{when}: {seeds}, {done}; {told}", ["method", "$q$", *titles], [rows])
 
 
-def _cells(means: pd.Series, errors: pd.Series, decimals: int) -> list[str]:
-    """As data.mean_std writes them; what looks like the largest is bold."""
+def _cells(means: pd.Series, errors: pd.Series, decimals: int, comparable: pd.Index) -> list[str]:
+    """As data.mean_std writes them; what looks like the largest among the comparable is bold."""
     shown = ["nan" if pd.isna(mean) else f"{mean:.{decimals}f}" for mean in means]
-    best = max((float(text) for text in shown if text != "nan"), default=None)
+    may = means.index.isin(comparable)
+    best = max((float(text) for text, one in zip(shown, may, strict=True) if one and text != "nan"), default=None)
     full = [text if pd.isna(e) else rf"{text} \pm {e:.{decimals}f}" for text, e in zip(shown, errors, strict=True)]
-    bold = [rf"\mathbf{{{cell}}}" if float(text) == best else cell for text, cell in zip(shown, full, strict=True)]
+    bold = [
+        rf"\mathbf{{{cell}}}" if one and float(text) == best else cell
+        for text, cell, one in zip(shown, full, may, strict=True)
+    ]
     return ["---" if text == "nan" else f"${cell}$" for text, cell in zip(shown, bold, strict=True)]
 
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import plotly.io
 from plotly.subplots import make_subplots
 
-from mgem_core.figures.data import View, strength
+from mgem_core.figures.data import View, by_strength, strength
 from mgem_core.figures.style import ENVELOPE, axis_titles, dash, of_family
 
 HOVER = [
@@ -77,7 +77,7 @@ def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
     wide = max(x[1] - x[0], y[1] - y[0], 1.0) * 0.05
     left, right = x[0] - wide, x[1] + wide
     low, high = left + y[0] - wide, right + y[1] + wide
-    step = next(s for s in (0.5, 1, 2, 5, 10, 20, 50) if (high - low) / s <= 6)
+    step = next((s for s in (0.5, 1, 2, 5, 10, 20) if (high - low) / s <= 6), 50)
     values = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
     return {float(acc): [(left, acc - left), (right, acc - right)] for acc in values}
 
@@ -87,8 +87,8 @@ def _lines(
 ) -> Iterator[dict[str, Any]]:
     dashes = dash(points)
     points = points.assign(hover=[_hover(row) for row in points[HOVER].to_dict("records")])
-    by_strength = points.sort_values("q", key=lambda q: pd.to_numeric(q, errors="coerce"), kind="stable")
-    for line, own in by_strength.groupby("line", sort=False):
+    for line, own in points.groupby("line", sort=False):
+        own = by_strength(own)
         style = of_family(own["family"].iloc[0])
         large = own["key"].isin(chosen)
         yield {

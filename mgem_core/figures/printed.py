@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from mgem_core.figures.data import View
+from mgem_core.figures.data import View, by_strength
 from mgem_core.figures.style import ENVELOPE, axis_titles_tex, dash, of_family
 
 COLUMN, TEXT_WIDTH, HEIGHT = 3.5, 7.0, 2.8  # inches
@@ -82,7 +82,7 @@ def _lines(axes: Axes, points: pd.DataFrame, at: tuple[str, str], errors: tuple[
     """Draw every line, hollow where runs go on; its legend entries."""
     dashes, handles = dash(points), []
     for line, own in points.groupby("line", sort=False):
-        own = own.iloc[np.argsort([np.mean(q) for q in own["q"]], kind="stable")]
+        own = by_strength(own)
         style, linestyle = of_family(own["family"].iloc[0]), dashes[line][1]
         (x, y), (dx, dy) = (own[list(names)].to_numpy(float).T for names in (at, errors))
         axes.errorbar(x, y, dy, dx, fmt="none", ecolor=style.color, alpha=0.3, elinewidth=0.7, zorder=2.1)

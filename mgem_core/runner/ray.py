@@ -33,7 +33,7 @@ class RayPool:
     def free(self) -> int:
         total = self.ray.cluster_resources()
         room = total.get("CPU", 0) if not self.gpus else min(total.get("CPU", 0), total.get("GPU", 0) / self.gpus)
-        return int(room) - len(self.streams)
+        return max(0, int(room) - len(self.streams))  # less than none when a node has gone
 
     def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
         self.streams[self.task.remote(config.model_dump_json(), state)] = run

@@ -79,15 +79,15 @@ class Runner:
             del self.ends[run]
         for run in self.store.unwanted():
             self.pool.cancel(run)
-        while self.pool.free() and (claimed := self.store.claim()):
+        while self.pool.free() > 0 and (claimed := self.store.claim()):
             run, config = claimed
             self.active.add(run)
             checkpoint = self.store.checkpoint(run)
             self.pool.start(run, config, checkpoint.read_bytes() if checkpoint.exists() else None)
         told = [(run, what) for run, what in self.pool.poll(TICK) if run in self.active]  # not of runs given up
+        self.store.record([(run, what) for run, what in told if not isinstance(what, Ended | bytes)])
         self.ends |= {run: what for run, what in told if isinstance(what, Ended)}
         self.active -= set(self.ends)
-        self.store.record([(run, what) for run, what in told if not isinstance(what, Ended | bytes)])
         finished = {run for run, what in told if isinstance(what, Finished)}
         for run, what in told:  # after what was told before it: nothing is lost if this process dies in between
             if isinstance(what, bytes) and run not in finished:
@@ -102,12 +102,12 @@ class Runner:
             self._give_up([run], f"its checkpoint could not be written: {error.strerror}.")
 
     def _settle(self, run: int, end: Ended) -> None:
-        if end.how == "lost" and self.store.attempts(run) < ATTEMPTS:
-            self.store.put_back(run)
+        if end.how == "cancelled" or (end.how == "lost" and self.store.attempts(run) < ATTEMPTS):
+            self.store.put_back(run)  # somebody may have changed his mind meanwhile, either way
         elif end.how == "lost":
             self.store.end(run, "failed", f"{end.reason}, {ATTEMPTS} times.")
-        elif end.how in ("failed", "cancelled"):
-            self.store.end(run, end.how, end.reason)
+        elif end.how == "failed":
+            self.store.end(run, "failed", end.reason)
 
     def _give_up(self, runs: list[int], reason: str) -> None:
         for run in runs:

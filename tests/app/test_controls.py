@@ -56,16 +56,20 @@ def test_a_run_in_the_widgets_means_that_run():
         ({"memory": 5000}, "memory is 5000; a task of 100 iterations × 10 samples shows 1000 different ones"),
         ({"strengths": [-1.0]}, "strength is -1.0; it must be a number from 0 to a million"),
         ({"trigger": []}, "Choose at least a trigger."),
+        ({"families": ["EWC"], "own": "fc1=0,fc2=0,fc3=1", "strengths": []}, "Choose at least a memory strength."),
+        ({"lr": 0.0}, "lr is 0.0; it must be greater than 0."),
     ],
 )
 def test_what_cannot_be_launched_is_told_in_a_sentence(said, sentence):
-    assert controls.problem({**controls.DEFAULTS, **said}).startswith(sentence)
+    problem, runs = controls.expanded({**controls.DEFAULTS, **said})
+    assert problem.startswith(sentence)
+    assert not runs
 
 
 def test_what_can_be_launched_is_no_problem(monkeypatch, tmp_path):
-    assert controls.problem(controls.DEFAULTS) == ""
+    assert controls.expanded(controls.DEFAULTS)[0] == ""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
-    missing = controls.problem({**controls.DEFAULTS, "benchmarks": ["mnist-rotations"]})
+    missing = controls.expanded({**controls.DEFAULTS, "benchmarks": ["mnist-rotations"]})[0]
     assert missing.startswith("mnist-rotations needs MNIST")
     assert missing.endswith("mgem data fetch mnist.")
 

@@ -124,3 +124,54 @@ def test_a_runner_that_cannot_work_is_told(store, monkeypatch):
     store.submit(SPEC)
     page = opened()
     assert any("no worker could be started." in one.value for one in page.error)
+
+
+def test_strengths_and_seeds_can_be_typed(store):
+    page = opened()
+    page.session_state["run strengths"] = [0.0, "0.25", "much"]  # as the browser sends them
+    page.session_state["run seeds"] = [0, "7"]
+    page.run()
+    assert not page.exception
+    assert page.session_state["run strengths"] == [0.0, 0.25]
+    assert page.session_state["run seeds"] == [0, 7]
+    assert "**12 runs**" in told(page)
+
+
+def test_launch_takes_what_was_changed_in_the_same_moment(store):
+    page = opened()
+    page.multiselect(key="run seeds").set_value([3])
+    button(page, "Launch").click().run()
+    assert {row[0] for row in store.rows("SELECT json_extract(config, '$.seed') FROM runs")} == {3}
+
+
+def test_a_mistake_made_in_the_same_moment_is_not_launched(store):
+    page = opened()
+    page.text_input(key="run own").set_value("fc1=0")
+    button(page, "Launch").click().run()
+    assert sum(store.counts().values()) == 0
+
+
+def test_a_sweep_deleted_elsewhere_makes_room_for_the_next(store):
+    kept, gone = store.submit(SPEC, "kept"), store.submit(SweepSpec(base=SPEC.base, grid={"seed": [5]}), "gone")
+    page = opened(sweep=f"s{gone}")
+    store.cancel(store.runs_of(gone))
+    store.forget_sweep(gone)
+    page.run()
+    assert not page.exception
+    assert page.session_state["sweep"] == kept
+
+
+def test_the_slider_goes_as_far_as_the_benchmark_that_is_shown(store):
+    store.submit(SweepSpec(grid=[{"tasks": [3]}, {"benchmark": ["mnist5k-rotations"], "tasks": [2]}]))
+    assert opened().slider(key="after").max == 3
+    page = opened(on="MNIST Rotations (5,000 digits)")
+    page.selectbox(key="on").select("mnist5k-rotations").run()
+    assert page.slider(key="after").max == 2
+
+
+def test_a_home_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path / "file" / "home"))
+    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
+    page = opened()
+    assert "could not be opened" in page.error[0].value
