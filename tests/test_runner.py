@@ -189,6 +189,15 @@ def test_workers_that_do_not_start_are_given_up_with_one_sentence(monkeypatch):
     pool.close()
 
 
+def test_workers_killed_while_they_start_are_replaced_again_and_again():
+    pool = LocalPool(1)
+    for _ in range(4):
+        killed = pool.workers[0]
+        os.kill(killed.process.pid, signal.SIGKILL)
+        until(lambda one=killed: pool.poll(0.1) or pool.workers[0] is not one)
+    pool.close()
+
+
 class Scripted:
     """A pool whose runs tell what the test says."""
 

@@ -1,6 +1,7 @@
 """Workers on this machine: warm processes, one torch thread each."""
 
 import multiprocessing
+import signal
 import time
 from contextlib import suppress
 from multiprocessing.connection import wait
@@ -12,6 +13,7 @@ from mgem_core.runner import Ended, Told, worker
 
 SILENT = 60.0  # seconds without a sign of life after which a worker is given up
 STARTING = 300.0  # the same for its first one: importing torch from a slow disk takes long
+FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM)  # exit codes of a worker that somebody ended
 STARTS = 3  # workers in a row that do not start, after which no more are tried
 STUBBORN = 1.2  # seconds after which a worker that does not cancel is ended
 
@@ -50,7 +52,10 @@ class LocalPool:
         """Another worker for a lost one; where none would start, those that are left must do."""
         lost.end()
         self.workers.remove(lost)
-        self.stillborn = 0 if lost.ready else self.stillborn + 1
+        if lost.ready:
+            self.stillborn = 0
+        elif lost.process.exitcode not in FROM_OUTSIDE:
+            self.stillborn += 1
         if self.stillborn < STARTS:
             self.workers.append(_Worker())
         elif not self.workers:

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from mgem_core import frames
 from mgem_core.figures import data
+from mgem_core.presets import PRESETS
 from mgem_core.store import Store
 
 pytestmark = pytest.mark.slow
@@ -58,6 +59,8 @@ def store(home):
 def finished(server, home):
     """The address of a server with a finished sweep in its store."""
     store = Store(home / "runs.db")
+    if not store.rows("SELECT 1 FROM sweeps"):
+        store.submit(PRESETS["quick-look"][1], "Quick look")
     until(lambda: store.counts()["finished"] == 24, 180)
     return server
 
@@ -69,8 +72,10 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
 
     wait_for_points(page)
     assert store.counts()["finished"] < 24, "points appear only when all is over"
+    whole = zoomed(page)
     zoom(page)
     before, seen = zoomed(page), points(page)
+    assert before[1] - before[0] < 0.8 * (whole[1] - whole[0]), "the drag did not zoom"
     for _ in range(2):
         done = store.counts()["finished"]
         until(lambda n=done: store.counts()["finished"] > n)
@@ -122,7 +127,9 @@ def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_sa
     link = page.evaluate("location.href")
     assert "axes=cosine" in link
     page.get_by_role("button", name="Share", exact=True).click()
-    expect(page.get_by_text(re.compile("axes=cosine")).first).to_be_visible()
+    shared = page.get_by_test_id("stPopoverBody").get_by_text(re.compile("axes=cosine"))
+    expect(shared).to_contain_text(f"chosen={at[2]}")
+    page.keyboard.press("Escape")
     other = browser.new_context(viewport={"width": 1280, "height": 1250}).new_page()
     opened(other, link)
     wait_for_points(other, 0, 12)
@@ -134,22 +141,32 @@ def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_sa
     other.context.close()
 
 
-def test_the_slider_goes_back_in_training(page, finished):
+def accuracies(page: Page) -> list[str]:
+    return page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts()
+
+
+def expected_accuracies(store: Store, view: data.View) -> list[str]:
+    rows = data.points(store, frames.runs(store, 1), view).to_dict("records")
+    return [data.mean_std(row["acc"], row["acc_std"]) for row in rows]
+
+
+def test_the_slider_goes_back_in_training(page, finished, store):
     opened(page, f"{finished}/?sweep=s1&after=2")
     wait_for_points(page, 1, 12)
-    then = page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts()
-    opened(page, f"{finished}/?sweep=s1")
-    wait_for_points(page, 1, 12)
-    assert page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts() != then
+    then, now = (expected_accuracies(store, data.View(after=after)) for after in (2, None))
+    assert then != now
+    assert accuracies(page) == then
+    page.get_by_role("slider").press("ArrowRight")
+    page.wait_for_function(f"document.body.innerText.includes({now[0]!r})")
+    assert accuracies(page) == now
 
 
 FILES = {
-    "Frontier": ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX"],
-    "Transfer": ["PNG", "SVG", "PDF", "HTML", "CSV"],
-    "R heat maps": ["PNG", "SVG", "PDF", "HTML"],
+    **{key: ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX"] for key in ["Frontier", "Transfer", "R heat maps"]},
     "Table": ["CSV", "LaTeX"],
     "Configs": ["JSON"],
 }
+BOTH = {"fwd": "fwd", "bwd": "bwd"}
 STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctype html>"}
 
 
@@ -175,14 +192,24 @@ def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page
     for (what, format), content in got.items():
         assert content.startswith(STARTS.get(format, b"")), (what, format)
         assert len(content) > 200, (what, format)
-    table = list(csv.DictReader(io.StringIO(got["Table", "CSV"].decode())))
-    accuracies = [float(row[next(name for name in row if name.lower().startswith("acc"))]) for row in table]
-    assert accuracies == pytest.approx(expected["acc"].tolist(), abs=1e-12)
+    for what, columns in {
+        "Frontier": {"x": "gs_z", "y": "gt_z"},
+        "Transfer": BOTH,
+        "Table": {"acc": "acc", **BOTH},
+    }.items():
+        table = list(csv.DictReader(io.StringIO(got[what, "CSV"].decode())))
+        for name, column in columns.items():
+            assert [float(row[column]) for row in table] == pytest.approx(expected[name].tolist(), abs=1e-12), (what, name)
+    R = list(csv.DictReader(io.StringIO(got["R heat maps", "CSV"].decode())))
+    first = [float(row["accuracy"]) for row in R[:9]]
+    seeds = [frames.matrix(store, run).to_numpy() for run in store.runs_of(1) if run in (1, 13)]
+    assert first == pytest.approx((sum(seeds) / 2).ravel().tolist())
     for row in expected.to_dict("records"):
         told = data.mean_std(row["acc"], row["acc_std"]).replace(" ± ", r" \pm ").replace("−", "-")
         assert told in got["Table", "LaTeX"].decode()
-    shown = page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts()
-    assert shown == [data.mean_std(row["acc"], row["acc_std"]) for row in expected.to_dict("records")]
+        for what in ("Frontier", "Transfer"):
+            assert f'"{row["key"]}"' in got[what, "HTML"].decode()
+    assert accuracies(page) == expected_accuracies(store, data.View())
     document = json.loads(got["Configs", "JSON"])
     assert sorted(run["config"]["seed"] for run in document["runs"]) == [0] * 12 + [1] * 12
 
@@ -205,8 +232,7 @@ def test_a_bad_partition_and_a_missing_dataset_are_told_in_a_sentence(page, fini
     expect(launch).to_be_disabled()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("dark", 390)])
 def test_explore_has_no_serious_fault_for_those_who_cannot_see_it(browser, finished, scheme, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = opened(context.new_page(), f"{finished}/?sweep=s1")

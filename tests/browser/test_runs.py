@@ -90,8 +90,7 @@ def test_a_sweep_is_renamed_and_deleted_after_a_question(page, server, store):
     assert store.counts()["finished"] == 10
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 1280), ("light", 390)])
 @pytest.mark.parametrize("address", ["runs?runs=r1,r2", "runs?list=Sweeps"])
 def test_runs_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, store, address, scheme, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
