@@ -6,7 +6,7 @@ import pandas as pd
 import parts
 import state
 import streamlit as st
-from listing import plain
+from listing import plain, several
 
 from mgem_core import frames
 from mgem_core.figures import data, interactive
@@ -14,6 +14,8 @@ from mgem_core.figures.data import View
 from mgem_core.figures.style import axis_titles, of_family, pair_title
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
+
+REASONS = 3  # why runs failed, told at once
 
 
 def progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
@@ -32,13 +34,12 @@ def progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
     st.progress(float(runs["progress"].where(~runs["status"].isin(["failed", "diverged"]), 1.0).mean()), " · ".join(words))
     if done < total and (refused := state.keep_runner()):
         st.error(f"{refused} Nothing trains until that is mended; press Launch or Resume to try again.")
-    failed = runs.dropna(subset=["error"])
-    if len(failed):
-        with st.expander(f"{len(failed)} runs have something to tell"):
-            for error, own in failed.groupby("error"):
-                st.markdown(
-                    f"{plain(str(error))} ({', '.join(f'r{run}' for run in own['id'][:8])}{' …' if len(own) > 8 else ''})"
-                )
+    reasons = [(plain(str(error)), own["id"].tolist()) for error, own in runs.dropna(subset=["error"]).groupby("error")]
+    told = [f"{why} ({', '.join(f'r{run}' for run in of[:8])}{' …' if len(of) > 8 else ''})" for why, of in reasons]
+    for sentence in told[:REASONS]:
+        st.warning(sentence)
+    if told[REASONS:]:
+        st.expander(f"{several(len(told) - REASONS, 'more reason')}").markdown("\n\n".join(told[REASONS:]))
 
 
 COLUMNS = [
