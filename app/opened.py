@@ -4,8 +4,8 @@ from datetime import tzinfo
 from typing import Any
 
 import compare
-import controls
 import exports
+import form
 import listing
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ def more_like(chosen: list[dict[str, Any]]) -> None:
     if st.button("More like this", type="primary", help="Fill the form on Explore with these settings, to vary them"):
         try:
             spec = compare.more_like(chosen)
-            lost = compare.lost(spec, controls.spec_of(controls.said(spec)))
+            lost = compare.lost(spec, form.spec_of(form.said(spec)))
         except (ValueError, LookupError):
             notice("This version knows no such benchmark or setting; the form stays as it is.")
             st.rerun()

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import controls
 import exports
+import form
 import live
 import state
 import streamlit as st
@@ -36,7 +37,7 @@ def what_to_run(store: Store) -> None:
         st.session_state["preset"], st.session_state["preset filled"] = controls.OWN, True
         controls.fill(spec)
     said, summary = controls.panel()
-    problem, configs = controls.expanded(said)
+    problem, configs = form.expanded(said)
     with summary:
         if problem:
             st.error(problem)
@@ -50,12 +51,12 @@ def what_to_run(store: Store) -> None:
 
 def launch_form(store: Store) -> None:
     """Launch what the widgets say now, which may be more than the page has shown yet."""
-    said = controls.form()
-    if problem := controls.expanded(said)[0]:
+    said = controls.now()
+    if problem := form.expanded(said)[0]:
         state.later(problem)
     else:
         name = {**controls.TITLES, controls.OWN: "Own sweep"}[st.session_state["preset"]]
-        launch(store, controls.spec_of(said), name)
+        launch(store, form.spec_of(said), name)
 
 
 def nothing_yet(store: Store) -> None:

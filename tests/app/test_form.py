@@ -1,6 +1,6 @@
-"""Widgets → SweepSpec and back."""
+"""What a form says → SweepSpec, and back."""
 
-import controls
+import form
 import pytest
 
 from mgem_core.presets import PRESETS
@@ -8,7 +8,7 @@ from mgem_core.sweeps import SweepSpec
 
 
 def labels(**said):
-    return [run.label for run in controls.spec_of({**controls.DEFAULTS, "strengths": [0.5], "seeds": [0], **said}).runs()]
+    return [run.label for run in form.spec_of({**form.DEFAULTS, "strengths": [0.5], "seeds": [0], **said}).runs()]
 
 
 def test_each_family_takes_the_counts_that_concern_it():
@@ -30,7 +30,7 @@ def test_an_own_partition_is_a_method_by_itself():
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_in_the_widgets_means_the_same_runs(name):
     spec = PRESETS[name][1]
-    again = controls.spec_of(controls.said(spec))
+    again = form.spec_of(form.said(spec))
     assert set(spec.runs()) <= set(again.runs())
     if name != "built-in-digits":  # which is a product of modules and splits, where the widgets have families
         assert set(again.runs()) == set(spec.runs())
@@ -39,7 +39,7 @@ def test_a_preset_in_the_widgets_means_the_same_runs(name):
 def test_a_run_in_the_widgets_means_that_run():
     base = {"benchmark": "mnist5k-rotations", "modules": 3, "strength": 0.2, "lr": 0.05, "tasks": 3, "trigger": "always"}
     spec = SweepSpec(base=base, grid={"seed": [7]})
-    assert controls.spec_of(controls.said(spec)).runs() == spec.runs()
+    assert form.spec_of(form.said(spec)).runs() == spec.runs()
 
 
 @pytest.mark.parametrize(
@@ -61,21 +61,21 @@ def test_a_run_in_the_widgets_means_that_run():
     ],
 )
 def test_what_cannot_be_launched_is_told_in_a_sentence(said, sentence):
-    problem, runs = controls.expanded({**controls.DEFAULTS, **said})
+    problem, runs = form.expanded({**form.DEFAULTS, **said})
     assert problem.startswith(sentence)
     assert not runs
 
 
 def test_what_can_be_launched_is_no_problem(monkeypatch, tmp_path):
-    assert controls.expanded(controls.DEFAULTS)[0] == ""
+    assert form.expanded(form.DEFAULTS)[0] == ""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
-    missing = controls.expanded({**controls.DEFAULTS, "benchmarks": ["mnist-rotations"]})[0]
+    missing = form.expanded({**form.DEFAULTS, "benchmarks": ["mnist-rotations"]})[0]
     assert missing.startswith("mnist-rotations needs MNIST")
     assert missing.endswith("mgem data fetch mnist.")
 
 
 def test_a_partition_is_a_block_per_tensor_coloured_by_module():
-    html = controls.bar("mlp", 3)
+    html = form.bar("mlp", 3)
     assert html.count("<span title=") == 6
     assert len({part.split(";")[0] for part in html.split("background:")[1:]}) == 3
     assert "fc1.weight: 78,400 parameters, module 1" in html
