@@ -40,9 +40,9 @@ def panel() -> tuple[dict[str, Any], Any]:
     """All widgets, the presets first; what they say, and a place below the presets for what it comes to."""
     for name, value in DEFAULTS.items():
         st.session_state.setdefault(key(name), value)
-    for name, kind in (("strengths", float), ("seeds", int)):  # what was typed is text until here
-        for text in (text for text in st.session_state[key(name)] if not is_number(text, kind)):
-            st.toast(f"{text!r} is no {'whole ' if kind is int else ''}number.")
+    wrong: list[str] = []
+    for name, kind, what in (("strengths", float, "number"), ("seeds", int, "whole number")):  # typed: still text
+        wrong += [f"{text!r} is no {what}." for text in st.session_state[key(name)] if not is_number(text, kind)]
         st.session_state[key(name)] = numbers(st.session_state[key(name)], kind)
     st.selectbox(
         "Start from",
@@ -57,6 +57,8 @@ def panel() -> tuple[dict[str, Any], Any]:
     if st.session_state["preset"] in PRESETS:
         st.caption(PRESETS[st.session_state["preset"]][0])
     summary = st.container()
+    if wrong:
+        summary.warning(" ".join(wrong))
     own: dict[str, Any] = {"on_change": _own, "persist_state": "session"}
     st.multiselect(
         "Benchmark", list(BENCHMARKS), format_func=_title, key=key("benchmarks"), placeholder="Choose a benchmark", **own

@@ -18,10 +18,7 @@ FORMATS = {**{name: name.upper() for name in ("png", "svg", "pdf", "html", "csv"
 
 def offer(store: Store, sweep: int | None, view: View, runs: list[int] | None = None) -> None:
     """Choose what and how, and download it."""
-    popover = st.popover("Export", on_change="rerun", key="export")
-    if not popover.open:  # what follows reads the store once more
-        return
-    with popover:
+    with st.popover("Export"):
         what = st.selectbox("What", list(WHATS), format_func=WHATS.__getitem__, key="export what")
         formats = files.WHATS[what]
         look: dict[str, Any] = {"format_func": FORMATS.__getitem__, "default": formats[0], "required": True}
@@ -29,13 +26,29 @@ def offer(store: Store, sweep: int | None, view: View, runs: list[int] | None = 
         several = benchmarks(store, runs or []) if what != "configs" else []
         if len(several) > 1:
             view = replace(view, benchmark=st.selectbox("Benchmark", several, format_func=state.title, key="export on"))
-        if sentence := files.refusal(store, sweep, what, view, runs):
-            st.info(f"{sentence[0].upper()}{sentence[1:]}")
+        if not _ready(store, what, view, store.runs_of(sweep) if sweep is not None else runs or [], sweep is None):
+            st.info("There is nothing of that to take along yet.")
             return
         name = files.filename(files.name_of(store, sweep, runs), what, format, view)
         st.caption(name)
         made = partial(_made, store.path, sweep, what, format, view, runs)  # plain values: it runs in another thread
         st.download_button("Download", made, name, on_click="ignore", type="primary", width="stretch")
+
+
+def _ready(store: Store, what: str, view: View, runs: list[int], each: bool) -> bool:
+    """Has some run told what it takes? Asked at every rerun, so by one look into the store."""
+    marks = ",".join(map(str, runs))
+    which = f"run IN ({marks}) AND run IN (SELECT id FROM runs WHERE json_extract(config, '$.benchmark') = ?)"
+    needed = {
+        "pareto": f"kind = 'Probed' AND task >= {view.pair[1] if view.pair else 1}",
+        "transfer": "kind = 'TaskLearned' AND run IN (SELECT id FROM runs WHERE label != 'Independent')",
+        "matrix": "kind = 'TaskLearned'" + ("" if each else " AND run IN (SELECT id FROM runs WHERE status = 'finished')"),
+        "table": "kind = 'TaskLearned'",
+    }
+    benchmark = view.benchmark or next(iter(benchmarks(store, runs)), "")
+    return what == "configs" or bool(
+        store.rows(f"SELECT 1 FROM events WHERE {which} AND {needed[what]} LIMIT 1", benchmark)
+    )
 
 
 def benchmarks(store: Store, runs: list[int]) -> list[str]:

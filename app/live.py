@@ -1,6 +1,7 @@
 """What a sweep shows while it runs and after: progress, both plots, the words, the table."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 import parts
@@ -77,7 +78,7 @@ def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
         }
         for name, top in best.items():
             value = row[name] if row[name] == row[name] else None
-            bold = value is not None and row["learned"] == last and bool(round(value, 2) == round(top, 2))
+            bold = value is not None and bool(row["learned"] == last and round(value, 2) == round(top, 2))
             cells[name] = {"text": data.mean_std(row[name], row[f"{name}_std"]), "value": value, "bold": bold}
         color = of_family(row["family"]).color
         made.append({"key": row["key"], "color": color, "active": bool(row["active"]), "cells": cells})
@@ -87,33 +88,47 @@ def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
 def results(store: Store, sweep: int, view: View, hide: bool) -> None:
     """Plots, words and table of a sweep, as they are now."""
     runs = frames.runs(store, sweep)
-    progress(store, sweep, runs)
     points = data.points(store, runs, view, state.watch())
     picked, marked = (state.kept(name, set(points["key"])) for name in ("chosen", "marked"))
+    left, right = st.columns([9, 1], vertical_alignment="center")
+    with left:
+        progress(store, sweep, runs)
+    with right:
+        share()
     look = f"{sweep} {view.benchmark} {view.axes} {view.pair}"
     x, y = axis_titles(view)
     left, right = st.columns(2)
     with left:
-        st.markdown(f"**Frontier** · {pair_title(view)}")
+        st.markdown(f"**Frontier** · {pair_title(view)} · bars: standard error over seeds")
         if points["x"].notna().any():
             figure = interactive.frontier(points, view, hide, marked)
             parts.plot(figure, "frontier", f"{y} against {x}, a line per method", picked, pick, revision=look)
         else:
-            waiting(runs, "The first points appear when a run has measured its second task.")
+            waiting(runs, view, "The first points appear when a run has measured its second task.")
     with right:
-        st.markdown("**Transfer** · dashed: equal ACC")
+        st.markdown("**Transfer** · dashed: equal ACC · bars: standard deviation over seeds")
         if points["fwd"].notna().any():
             figure = interactive.transfer(points, view, marked)
             parts.plot(figure, "transfer", "FWD against BWD, a line per method", picked, pick, revision=look)
         else:
-            waiting(runs, "The first points appear when a run has learned a task.")
-    st.markdown(" ".join(data.in_words(points)))
+            waiting(runs, view, "The first points appear when a run has learned a task.")
+    if words := " ".join(data.in_words(points)):
+        training = "*So far, as runs still train:* " if points["active"].any() else ""
+        st.markdown(f"{training}{words}")
     shown = points[points["key"].isin(picked)] if picked else points
     if picked:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(shown)} of {len(points)} configurations, as selected in the plots.")
             st.button("Show all", type="tertiary", on_click=pick, args=([],))
     parts.table(COLUMNS, rows(shown, points), "table", "ACC, FWD and BWD of every configuration", marked, mark)
+
+
+def share() -> None:
+    """Here, not above: the link tells what has just been selected, too."""
+    with st.popover("Share", width="stretch"):
+        st.markdown("This link shows the same view to anyone who can reach this server:")
+        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(st.query_params.to_dict())}"
+        st.code(address, language=None, wrap_lines=True)
 
 
 def pick(keys: list[str]) -> None:
@@ -126,6 +141,9 @@ def mark(keys: list[str]) -> None:
     st.session_state["marked"] = keys
 
 
-def waiting(runs: pd.DataFrame, text: str) -> None:
-    active = runs["status"].isin(["running", "queued"]).any()
-    st.info(text if active else "These runs have measured nothing to show here.", icon="⏳" if active else "ℹ️")
+def waiting(runs: pd.DataFrame, view: View, text: str) -> None:
+    if view.after == 1:
+        text = "After the first task there is no old one to keep yet."
+    elif not runs["status"].isin(["running", "queued"]).any():
+        text = "These runs have measured nothing to show here."
+    st.info(text)

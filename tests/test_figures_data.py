@@ -166,7 +166,7 @@ def test_words_tell_who_dominates_whom(store):
     )
     words = data.in_words(frame)
     assert words[0].startswith("p-mGEM(4) dominates 50 % of GEM's frontier, and GEM 0 % of its; hypervolume +")
-    assert words[-1] == "Best ACC so far: p-mGEM(4) at q = 1 with 73.46 ± 0.50."
+    assert words[-1] == "Best ACC: p-mGEM(4) at q = 1 with 73.46 ± 0.50."
     assert data.in_words(frame.iloc[:0]) == []
 
 
@@ -218,7 +218,7 @@ def test_who_learned_one_easy_task_does_not_win(store):
     learn(store)
     learn(store, 5.0, tasks=1)  # 95 percent, on the first task alone
     assert points(store)["learned"].tolist() == [3, 1, 0, 0]
-    assert data.in_words(points(store))[-1].startswith("Best ACC so far: GEM at q = 0 with")
+    assert data.in_words(points(store))[-1].startswith("Best ACC: GEM at q = 0 with")
 
 
 def test_an_own_partition_is_told_as_the_command_line_takes_it(tmp_path):

@@ -1,7 +1,6 @@
 """Explore: choose, launch, and watch what remembering costs."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 import controls
 import exports
@@ -115,14 +114,6 @@ def stop_or_resume(store: Store, sweep: int) -> None:
         st.button("Finished", disabled=True)
 
 
-def share() -> None:
-    popover = st.popover("Share", on_change="rerun", key="share")  # opening it reads the URL as it is then
-    if popover.open:
-        popover.markdown("This link shows the same view to anyone who can reach this server:")
-        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(st.query_params.to_dict())}"
-        popover.code(address, language=None, wrap_lines=True)
-
-
 def choose_view(tasks_of: dict[str, int]) -> tuple[View, bool]:
     """How to look at it; every choice is in the URL."""
     linked: dict[str, Any] = {"bind": "query-params"}
@@ -159,10 +150,8 @@ def page() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sweep = choose_sweep(store, sweeps)
         stop_or_resume(store, sweep)
-        shared, exported = st.container(width="content"), st.container(width="content")
+        exported = st.container(width="content")
     view, hide = choose_view(state.scope(store, str(store.path), sweep))
-    with shared:
-        share()
     with exported:
         exports.offer(store, sweep, view)
     active = not state.over(store.counts(sweep))
@@ -172,7 +161,7 @@ def page() -> None:
             st.rerun()
         live.results(store, sweep, view, hide)
         if active and state.over(store.counts(sweep)):
-            state.later("All runs have ended.")
+            state.later("The sweep has ended.")
             st.rerun()
 
     st.fragment(now, run_every=1.0 if active else None)()

@@ -207,7 +207,7 @@ def in_words(points: pd.DataFrame) -> list[str]:
     judged = leaders(points)
     if len(judged):
         best = judged.loc[judged["acc"].idxmax()]
-        sentences.append(f"Best ACC so far: {titled(best)} with {mean_std(best['acc'], best['acc_std'])}.")
+        sentences.append(f"Best ACC: {titled(best)} with {mean_std(best['acc'], best['acc_std'])}.")
     return sentences
 
 

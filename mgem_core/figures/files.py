@@ -72,15 +72,6 @@ def export(
     return printed.as_bytes((printed.frontier if what == "pareto" else printed.transfer)(points, view), format)
 
 
-def refusal(store: Store, sweep: int | None, what: str, view: View, runs: Sequence[int] | None = None) -> str:
-    """Why there is no such file to be had yet, in one sentence; empty if there is."""
-    try:
-        export(store, sweep, what, "json" if what == "configs" else "csv", view, runs)
-    except UsageError as error:
-        return str(error)
-    return ""
-
-
 def filename(name: str, what: str, format: str, view: View = NOW) -> str:
     """Such as quick-look-s3_frontier_per-unit_task1-task2.pdf: what the file holds, in characters safe anywhere."""
     parts = [name, "frontier" if what == "pareto" else what]

@@ -24,7 +24,7 @@ LAYOUT: dict[str, Any] = {
     "hovermode": "closest",
     "dragmode": "zoom",
     "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)"},
-    "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+    "legend": {"itemsizing": "constant", "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
     "uirevision": "kept",  # zoom and selection outlive new data
 }
 
@@ -43,7 +43,7 @@ def frontier(points: pd.DataFrame, view: View, hide_dominated: bool = False, cho
         "uid": "envelope",
         **band,
     }
-    lines = _lines(known[known["front"]] if hide_dominated else known, ("x", "y"), ("x_sem", "y_sem"), chosen)
+    lines = _lines(known[known["front"]] if hide_dominated else known, view, ("x", "y"), ("x_sem", "y_sem"), chosen)
     return _figure([envelope, *lines] if len(best) else [], *axis_titles(view))
 
 
@@ -56,8 +56,8 @@ def transfer(points: pd.DataFrame, view: View, chosen: Sequence[str] = ()) -> go
         {"type": "scatter", "x": list(x), "y": list(y), "text": ["", f"ACC {acc:g}"], "uid": f"acc{acc}", **silent}
         for acc, (x, y) in ((acc, zip(*ends, strict=True)) for acc, ends in equal_acc(known).items())
     ]
-    lines = _lines(known, ("bwd", "fwd"), ("bwd_std", "fwd_std"), chosen)
-    return _figure([*equal, *lines], "BWD · what later tasks took (points)", "FWD · just after learning (%)")
+    lines = _lines(known, view, ("bwd", "fwd"), ("bwd_std", "fwd_std"), chosen)
+    return _figure([*equal, *lines], "BWD · lost (−) or gained (+) by later tasks, points", "FWD · just after learning, %")
 
 
 def _figure(traces: list[dict[str, Any]], x: str, y: str) -> go.Figure:
@@ -83,10 +83,10 @@ def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
 
 
 def _lines(
-    points: pd.DataFrame, at: tuple[str, str], errors: tuple[str, str], chosen: Sequence[str]
+    points: pd.DataFrame, view: View, at: tuple[str, str], errors: tuple[str, str], chosen: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    dashes = dash(points)
-    points = points.assign(hover=[_hover(row) for row in points[HOVER].to_dict("records")])
+    dashes, axes = dash(points), [title.partition(" · ")[0] for title in axis_titles(view)]
+    points = points.assign(hover=[_hover(row, axes) for row in points[HOVER].to_dict("records")])
     for line, own in points.groupby("line", sort=False):
         own = by_strength(own)
         style = of_family(own["family"].iloc[0])
@@ -114,11 +114,11 @@ def _bars(errors: pd.Series, color: str) -> dict[str, Any]:
     return {"array": errors.fillna(0), "color": f"rgba({red},{green},{blue},0.4)", "thickness": 1, "width": 2}
 
 
-def _hover(row: Mapping[str, Any]) -> str:
+def _hover(row: Mapping[str, Any], axes: Sequence[str]) -> str:
     q = "" if strength(row["q"]) == "—" else f", q = {strength(row['q'])}"
     lines = [f"<b>{row['line']}</b>{q}"]
     if row["x"] == row["x"]:
-        lines.append(f"⟨g<sub>s</sub>,z⟩ {_told(row['x'], '.4g')}, ⟨g<sub>t</sub>,z⟩ {_told(row['y'], '.4g')}")
+        lines.append(", ".join(f"{name} {_told(row[at], '.4g')}" for name, at in zip(axes, "xy", strict=True)))
     if row["acc"] == row["acc"]:
         lines.append(", ".join(f"{name.upper()} {_told(row[name], '.2f')}" for name in ("acc", "fwd", "bwd")))
     lines.append(f"{row['finished']} of {row['runs']} seeds{', still training' if row['active'] else ''}")

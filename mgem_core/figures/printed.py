@@ -61,7 +61,7 @@ def frontier(points: pd.DataFrame, view: View) -> Figure:
 def transfer(points: pd.DataFrame, view: View) -> Figure:
     """BWD against FWD: a line per method in the order of q, standard deviations, and dashed lines of equal ACC."""
     known = points.dropna(subset=["bwd", "fwd"])
-    figure, axes = _page("BWD  (what later tasks took, in points)", "FWD  (just after learning, in %)")
+    figure, axes = _page("BWD  (lost or gained later, in points)", "FWD  (just after learning, in %)")
     handles = _lines(axes, known, ("bwd", "fwd"), ("bwd_std", "fwd_std"))
     _equal_acc(axes)
     _legend(figure, handles)

@@ -97,8 +97,17 @@ def test_progress_failures_and_the_winner_are_told_in_words(store):
     page = opened()
     assert not page.exception
     assert "it had no luck. (r4)" in told(page)
-    assert "Best ACC so far: p-mGEM(4) at q = 0.5 with 82.00." in told(page)
+    assert "Best ACC: p-mGEM(4) at q = 0.5 with 82.00." in told(page)
     assert button(page, "Resume")
+
+
+def test_a_sweep_whose_runs_are_not_equally_far_is_shown(store):
+    store.submit(SPEC)
+    train(store)
+    run, _ = store.claim()
+    store.record([(run, TaskLearned(0, np.array([95.0, 10.0]), 1.0))])
+    page = opened()
+    assert "*So far, as runs still train:* Best ACC: GEM at q = 0.5" in told(page)
 
 
 def test_a_sweep_in_the_url_is_shown_and_an_unknown_one_is_said(store):
