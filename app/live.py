@@ -99,14 +99,14 @@ def results(store: Store, sweep: int, view: View, hide: bool) -> None:
     x, y = axis_titles(view)
     left, right = st.columns(2)
     with left:
-        st.markdown(f"**Frontier** · {pair_title(view)} · bars: standard error over seeds")
+        st.markdown(f"**Frontier** · {pair_title(view)} · ± standard error")
         if points["x"].notna().any():
             figure = interactive.frontier(points, view, hide, marked)
             parts.plot(figure, "frontier", f"{y} against {x}, a line per method", picked, pick, revision=look)
         else:
             waiting(runs, view, "The first points appear when a run has measured its second task.")
     with right:
-        st.markdown("**Transfer** · dashed: equal ACC · bars: standard deviation over seeds")
+        st.markdown("**Transfer** · dashed: equal ACC · ± standard deviation")
         if points["fwd"].notna().any():
             figure = interactive.transfer(points, view, marked)
             parts.plot(figure, "transfer", "FWD against BWD, a line per method", picked, pick, revision=look)

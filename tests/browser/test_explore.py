@@ -74,6 +74,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     assert store.counts()["finished"] < 24, "points appear only when all is over"
     whole = zoomed(page)
     zoom(page)
+    page.wait_for_timeout(500)  # the zoom has come to rest
     before, seen = zoomed(page), points(page)
     assert before[1] - before[0] < 0.8 * (whole[1] - whole[0]), "the drag did not zoom"
     for _ in range(2):
@@ -179,10 +180,13 @@ def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page
     for what, formats in FILES.items():
         page.get_by_role("combobox", name=re.compile("What")).click()
         page.get_by_role("option", name=what, exact=True).click()
+        body = page.get_by_test_id("stPopoverBody")
         for format in formats:
-            page.get_by_test_id("stPopoverBody").get_by_text(format, exact=True).click()
+            choice = body.get_by_text(format, exact=True)
+            expect(choice).to_have_count(1)  # that of the last choice has gone
+            choice.click()
             ending = {"LaTeX": "tex"}.get(format, format.lower())
-            expect(page.get_by_test_id("stPopoverBody").get_by_text(re.compile(rf"s1_.*\.{ending}$"))).to_be_visible()
+            expect(body.get_by_text(re.compile(rf"s1_.*\.{ending}$"))).to_be_visible()
             page.wait_for_timeout(300)
             with page.expect_download() as download:
                 page.get_by_role("button", name="Download", exact=True).click()
