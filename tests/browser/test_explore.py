@@ -167,6 +167,7 @@ FILES = {
     "Table": ["CSV", "LaTeX"],
     "Configs": ["JSON"],
 }
+HOLDS = {"Frontier": "frontier", "Transfer": "transfer", "R heat maps": "matrix", "Table": "table", "Configs": "configs"}
 BOTH = {"fwd": "fwd", "bwd": "bwd"}
 STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctype html>"}
 
@@ -181,10 +182,10 @@ def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page
         page.get_by_role("combobox", name=re.compile("What")).click()
         page.get_by_role("option", name=what, exact=True).click()
         body = page.get_by_test_id("stPopoverBody")
+        expect(body.get_by_text(re.compile(rf"s1_{HOLDS[what]}"))).to_be_visible()
+        page.wait_for_timeout(500)  # the formats of the last choice have gone
         for format in formats:
-            choice = body.get_by_text(format, exact=True)
-            expect(choice).to_have_count(1)  # that of the last choice has gone
-            choice.click()
+            body.get_by_role("radio", name=format, exact=True).click()
             ending = {"LaTeX": "tex"}.get(format, format.lower())
             expect(body.get_by_text(re.compile(rf"s1_.*\.{ending}$"))).to_be_visible()
             page.wait_for_timeout(300)
