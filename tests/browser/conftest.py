@@ -84,7 +84,7 @@ def opened(page: Page, address: str) -> Page:
     """A page that is there."""
     page.goto(address)
     page.wait_for_selector("[data-testid=stApp][data-test-connection-state=CONNECTED]")
-    page.locator("[data-testid=stMain] [data-testid=stWidgetLabel], [data-testid=stMain] button").first.wait_for()
+    page.locator("[data-testid=stMain] button:visible, [data-testid=stMain] label:visible").first.wait_for()
     return page
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import time
 
+import chaos
 import pytest
 from conftest import opened, press, serious_faults
 from playwright.sync_api import Page, expect
@@ -61,6 +62,7 @@ def finished(server, home):
     store = Store(home / "runs.db")
     if not store.rows("SELECT 1 FROM sweeps"):
         store.submit(PRESETS["quick-look"][1], "Quick look")
+        chaos.mgem(home, "work", "--idle", "5")
     until(lambda: store.counts()["finished"] == 24, 180)
     return server
 
