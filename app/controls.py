@@ -68,7 +68,7 @@ def panel() -> tuple[dict[str, Any], Any]:
     most = sum(len(layer.tensors) for layer in layers(network, 10))
     counts = sorted({*range(2, min(most, 9) + 1), *st.session_state[key("modules")]})
     _several("Module counts", counts, "modules", "Parameter modules D of p-mGEM, md-GEM and approx-GEM")
-    _partitions(network)
+    _partitions(network, most)
     counts = sorted({2, 3, 4, 6, *st.session_state[key("splits")]})
     _several("Split counts", counts, "splits", "Parts K of each task's memory, for d-mGEM, md-GEM and approx-GEM")
     st.multiselect(
@@ -117,9 +117,8 @@ def _network() -> str:
     return str(st.session_state[key("network")] or BENCHMARKS[chosen[0]].defaults["network"])
 
 
-def _partitions(network: str) -> None:
+def _partitions(network: str, most: int) -> None:
     """The network's layers as a bar of blocks, coloured by module: one bar for each partition."""
-    most = sum(len(layer.tensors) for layer in layers(network, 10))
     bars = [bar(network, count) for count in sorted(st.session_state[key("modules")]) if count <= most]
     st.html('<div style="display:grid;gap:6px">' + "".join(bars) + "</div>")
     st.text_input(

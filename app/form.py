@@ -70,13 +70,10 @@ def spec_of(said: dict[str, Any]) -> SweepSpec:
         "approx-GEM": {"solver": ["approx"], "modules": [*said["modules"], *own] or [1], "splits": said["splits"] or [1]},
         **{name: {"method": [name.lower()]} for name in BASELINES},
     }
-    common = {"strength": said["strengths"], **{name: said[name] for name in CHOICES}, "seed": said["seeds"]}
-    chosen = [
-        {"benchmark": said["benchmarks"], **grids[name], **({} if name in BASELINES else common)} for name in families
-    ]
-    for grid in chosen:
-        grid["seed"] = said["seeds"]
-    return SweepSpec(base=base, grid=chosen)
+    of_gem = {"strength": said["strengths"], **{name: said[name] for name in CHOICES}}
+    chosen = [{**grids[name], **({} if name in BASELINES else of_gem)} for name in families]
+    common = {"benchmark": said["benchmarks"], "seed": said["seeds"]}
+    return SweepSpec(base=base, grid=[{**common, **grid} for grid in chosen])
 
 
 def expanded(said: dict[str, Any]) -> tuple[str, list[RunConfig]]:

@@ -62,7 +62,8 @@ COLUMNS = [
 
 def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
     """The table's cells; the best of each measure among those that learned the most tasks is bold."""
-    best = {name: data.leaders(every)[name].max() for name in ("acc", "fwd", "bwd")}
+    leaders = data.leaders(every)
+    best = {name: leaders[name].max() for name in ("acc", "fwd", "bwd")}
     last = every["learned"].max()
     made = []
     shown = ["key", "line", "family", "q", "finished", "runs", "active", "learned", "progress", "curve"]

@@ -165,10 +165,6 @@ def room(store: Store) -> None:
             st.rerun()
 
 
-def unfinished(store: Store) -> int:
-    return sum(count for status, count in store.counts().items() if status not in ENDED)
-
-
 def page() -> None:
     store = state.store()
     state.say()
@@ -178,7 +174,7 @@ def page() -> None:
     place = st.container()
     what, asked = ask(store, state.sweeps(store))
     chosen = choose_runs(store)
-    active, statuses = unfinished(store), [run["status"] for run in chosen]
+    active, statuses = not state.over(store.counts()), [run["status"] for run in chosen]
     counts = store.counts(asked.sweep)
     ids, keys, of_sweep = [run["id"] for run in chosen], st.session_state["runs"], st.session_state["of sweep"]
     if notices := st.session_state.pop("notices", []):
@@ -192,7 +188,7 @@ def page() -> None:
             list_runs(store, asked, st.session_state["runs"])
         else:
             list_sweeps(store, asked, [st.session_state["of sweep"]] if st.session_state["of sweep"] else [])
-        if active and not unfinished(store):
+        if active and state.over(store.counts()):
             state.later("All runs have ended.")
             st.rerun()
         now = [run["status"] for run in compare.chosen(store, ids)]

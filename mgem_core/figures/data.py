@@ -165,7 +165,7 @@ def _mean_curve(curves: pd.Series) -> list[float]:
 
 def _lines(frame: pd.DataFrame) -> list[str]:
     """A legend entry per configuration: its label, and whatever else but the strength tells it from its namesakes."""
-    skip = {*frames.COLUMNS, "configuration", "benchmark", "strength", "seed", "progress", "curve", *MEASURES} - {"label"}
+    skip = {*frames.COLUMNS, "configuration", "benchmark", "strength", "seed", "progress"} - {"label"}
     fields = [name for name in frame.columns if name not in skip]
     text = frame[fields].astype(str)
     several = [name for name in fields if name != "label" and text[name].nunique() > 1]
