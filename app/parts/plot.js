@@ -37,13 +37,20 @@ export default function ({ parentElement, data, setStateValue }) {
   host.style.minHeight = `${data.height}px`;
   host.tell = (keys) => setStateValue("selected", { keys, at: Date.now() });
   host.chosen = data.selected;
-  plotly().then((Plotly) => {
+  const draw = (Plotly) => {
+    if (host.held) return (host.waiting = () => draw(Plotly)); // new points wait while somebody drags
     const figure = dressed(JSON.parse(data.figure), data, host);
     const buttons = [["zoom2d", "pan2d", "select2d", "lasso2d"], ["resetScale2d"]];
     const config = { responsive: true, displaylogo: false, modeBarButtons: buttons };
     Plotly.react(host, figure.data, figure.layout, config);
     if (host.bound) return;
     host.bound = true;
+    host.addEventListener("pointerdown", () => (host.held = true), true);
+    window.addEventListener("pointerup", () => setTimeout(() => {
+      const waiting = host.waiting;
+      host.held = host.waiting = null;
+      waiting?.();
+    }, 100), true);
     const keys = (event) => [...new Set(event.points.map((point) => point.customdata).filter(Boolean))];
     host.on("plotly_selected", (event) => event && host.tell(keys(event)));
     host.on("plotly_deselect", () => host.tell([]));
@@ -53,5 +60,6 @@ export default function ({ parentElement, data, setStateValue }) {
       const rest = host.chosen.filter((one) => one !== key);
       host.tell(rest.length < host.chosen.length ? rest : event.event.shiftKey ? [...rest, key] : [key]);
     });
-  });
+  };
+  plotly().then(draw);
 }
