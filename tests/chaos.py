@@ -1,4 +1,5 @@
-"""kill -9 the worker, the runner or the parent command at random moments of a sweep: python tests/chaos.py --moments 20."""
+"""kill -9 a worker, the process workers are forked from, the runner or the parent command at random moments of a sweep:
+python tests/chaos.py --moments 20."""
 
 import argparse
 import json
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ GRID = [
     "0,1,2",
 ]
 RUNNER = ["--workers", "2", "--idle", "3"]
-VICTIMS = ("worker", "runner", "command")
+VICTIMS = ("worker", "origin", "runner", "command")
 
 
 def mgem(home: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -69,11 +71,29 @@ def processes(home: Path) -> list[int]:
     return found
 
 
+def until(true: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """Wait for something to become true, and give it back."""
+    end = time.monotonic() + seconds
+    while not (got := true()):
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.05)
+    return got
+
+
 def children(pid: int) -> list[int]:
     try:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
         return []
+
+
+def origins(runner: int) -> list[int]:
+    """The process that a runner's workers are forked from."""
+    return [child for child in children(runner) if b"forkserver" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def workers(runner: int) -> list[int]:
+    return [worker for origin in origins(runner) for worker in children(origin)]
 
 
 def victim_of(home: Path, kind: str, command: subprocess.Popen[str], moment: random.Random) -> int | None:
@@ -83,8 +103,9 @@ def victim_of(home: Path, kind: str, command: subprocess.Popen[str], moment: ran
     runner = int(text) if text.isdigit() else None
     if runner is None or kind == "runner":
         return runner
-    workers = [child for child in children(runner) if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
-    return moment.choice(workers) if workers else None
+    if kind == "origin":
+        return next((origin for origin in origins(runner) if children(origin)), None)
+    return moment.choice(workers(runner)) if workers(runner) else None
 
 
 def disturbed(home: Path, kind: str, kills: int, seed: int) -> int:
@@ -93,6 +114,8 @@ def disturbed(home: Path, kind: str, kills: int, seed: int) -> int:
     command = mgem(home, "sweep", *GRID, *RUNNER, "--json")
     for _ in range(kills):
         time.sleep(moment.uniform(1.0, 3.0))
+        while command.poll() is None and not victim_of(home, kind, command, moment):
+            time.sleep(moment.uniform(0.1, 1.0))
         try:
             if victim := victim_of(home, kind, command, moment):
                 os.kill(victim, signal.SIGKILL)

@@ -1,6 +1,7 @@
 """Sweeps with real runners and real workers: what dies, what is cancelled, what finds no room."""
 
 import json
+import multiprocessing
 import os
 import resource
 import signal
@@ -12,10 +13,11 @@ from pathlib import Path
 import chaos
 import numpy as np
 import pytest
+from chaos import until
 
 from mgem_core.config import UsageError
 from mgem_core.events import Finished
-from mgem_core.runner import Ended, worker
+from mgem_core.runner import Ended, local, worker
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.work import Runner
 from mgem_core.runner.worker import explained
@@ -34,22 +36,13 @@ def home(tmp_path):
         os.kill(process, signal.SIGKILL)
 
 
-def until(true, seconds=60.0):
-    """Wait for something to become true, and give it back."""
-    end = time.monotonic() + seconds
-    while not (got := true()):
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.05)
-    return got
-
-
 def one_run(store: Store) -> sqlite3.Row:
     return store.rows("SELECT * FROM runs")[0]
 
 
 def worker_of(home: Path) -> int | None:
     runner = (home / "runner.lock").read_text()
-    return next((c for c in chaos.children(int(runner)) if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()), None)
+    return next(iter(chaos.workers(int(runner))), None) if runner else None
 
 
 @pytest.mark.slow
@@ -181,6 +174,13 @@ def test_a_ray_cluster_that_is_not_there_is_one_sentence(home):
     assert not chaos.wait_for_quiet(home)
 
 
+@pytest.fixture(params=["forkserver", "spawn"])
+def start_method(request, monkeypatch):
+    """How workers start on Linux, and elsewhere."""
+    monkeypatch.setattr(local, "CONTEXT", multiprocessing.get_context(request.param))
+
+
+@pytest.mark.usefixtures("start_method")
 def test_workers_that_do_not_start_are_given_up_with_one_sentence(monkeypatch):
     monkeypatch.setattr(worker, "main", sys.exit)  # with its pipe for a reason: code 1
     pool = LocalPool(2)
@@ -189,6 +189,16 @@ def test_workers_that_do_not_start_are_given_up_with_one_sentence(monkeypatch):
     pool.close()
 
 
+def test_workers_whose_origin_ends_again_and_again_are_given_up_with_one_sentence(monkeypatch):
+    def start(self):
+        raise EOFError  # what multiprocessing says then
+
+    monkeypatch.setattr(multiprocessing.context.ForkServerProcess, "start", start)
+    with pytest.raises(UsageError, match="the process that workers are forked from ended, 3 times in a row"):
+        LocalPool(2)
+
+
+@pytest.mark.usefixtures("start_method")
 def test_workers_killed_while_they_start_are_replaced_again_and_again():
     pool = LocalPool(1)
     for _ in range(4):

@@ -35,6 +35,11 @@ def provide_plotly() -> None:
         partial.replace(STATIC)
 
 
+def prepare() -> None:
+    """Have the browser load plotly.js while somebody still reads."""
+    _plot(key="prepare", data=None)
+
+
 def plot(
     figure: go.Figure,
     key: str,

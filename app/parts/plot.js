@@ -32,6 +32,7 @@ function dressed(figure, data, host) {
 }
 
 export default function ({ parentElement, data, setStateValue }) {
+  if (!data) return void plotly(); // load it, for plots to come
   const host = parentElement.querySelector(".plot");
   host.setAttribute("aria-label", data.about);
   host.style.minHeight = `${data.height}px`;

@@ -6,6 +6,7 @@ import controls
 import exports
 import form
 import live
+import parts
 import state
 import streamlit as st
 from listing import several
@@ -70,6 +71,7 @@ def nothing_yet(store: Store) -> None:
     label = f"Run the quick look: {len(spec.runs())} short runs, less than a minute"
     st.button(label, type="primary", on_click=launch, args=(store, spec, controls.TITLES["quick-look"]))
     st.caption(f"{text}; or choose your own on the left.")
+    parts.prepare()
 
 
 def choose_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
@@ -137,9 +139,6 @@ def choose_view(tasks_of: dict[str, int]) -> tuple[View, bool]:
 
 def page() -> None:
     store = state.store()
-    if "awake" not in st.session_state:
-        st.session_state["awake"] = True
-        state.wake_runner()
     with st.sidebar:
         what_to_run(store)
     state.say()
@@ -168,3 +167,6 @@ def page() -> None:
 
 
 page()
+if "awake" not in st.session_state:  # only now: its start would take the processor from the first page
+    st.session_state["awake"] = True
+    state.wake_runner()

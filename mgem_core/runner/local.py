@@ -1,27 +1,34 @@
-"""Workers on this machine: warm processes, one torch thread each."""
+"""Workers on this machine: warm processes, one torch thread each.
+
+On Linux they are forked from one process that has imported torch, so that each of them starts in a moment.
+"""
 
 import multiprocessing
 import signal
+import sys
 import time
 from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from typing import cast
+from typing import Any
 
 from mgem_core.config import RunConfig, UsageError
 from mgem_core.runner import Ended, Told, worker
 
 SILENT = 60.0  # seconds without a sign of life after which a worker is given up
 STARTING = 300.0  # the same for its first one: importing torch from a slow disk takes long
-FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM)  # exit codes of a worker that somebody ended
+FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, 255)  # exit codes of a worker that somebody ended, or its origin
 STARTS = 3  # workers in a row that do not start, after which no more are tried
 STUBBORN = 1.2  # seconds after which a worker that does not cancel is ended
+CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")  # forks are fragile there
+CONTEXT.set_forkserver_preload(["mgem_core.engine"])
 
 
 class LocalPool:
     def __init__(self, workers: int):
-        self.workers = [_Worker() for _ in range(workers)]
+        self.size, self.workers = workers, list[_Worker]()
         self.stillborn = 0  # in a row
+        self._fill()
 
     def free(self) -> int:
         return sum(one.idle() for one in self.workers)
@@ -49,16 +56,24 @@ class LocalPool:
         return told
 
     def _replace(self, lost: "_Worker", reason: str) -> None:
-        """Another worker for a lost one; where none would start, those that are left must do."""
         lost.end()
         self.workers.remove(lost)
         if lost.ready:
             self.stillborn = 0
         elif lost.process.exitcode not in FROM_OUTSIDE:
             self.stillborn += 1
-        if self.stillborn < STARTS:
-            self.workers.append(_Worker())
-        elif not self.workers:
+        self._fill(reason)
+
+    def _fill(self, reason: str = "") -> None:
+        """As many workers as there should be; where no more would start, those that are left must do."""
+        while len(self.workers) < self.size and self.stillborn < STARTS:
+            try:
+                self.workers.append(_Worker())
+            except (EOFError, OSError):
+                time.sleep(0.2)  # until the system knows that it is dead: then another one is started
+                self.stillborn += 1
+                reason = "the process that workers are forked from ended"
+        if not self.workers:
             raise UsageError(f"no worker could be started ({reason}, {STARTS} times in a row); runner.log tells more.")
 
     def close(self) -> None:
@@ -68,9 +83,8 @@ class LocalPool:
 
 class _Worker:
     def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = cast(BaseProcess, context.Process(target=worker.main, args=(theirs,), daemon=True))
+        self.pipe, theirs = CONTEXT.Pipe()
+        self.process: BaseProcess = CONTEXT.Process(target=worker.main, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()
         self.ready = False

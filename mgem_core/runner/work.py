@@ -42,7 +42,7 @@ def ensure_runner(*options: str) -> subprocess.Popen[bytes] | None:
         return None
     lock.close()
     with (home() / "runner.log").open("a") as log:
-        command = [sys.executable, "-m", "mgem_core.cli", "work", *options]
+        command = [sys.executable, "-m", "mgem_core", "work", *options]
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
 

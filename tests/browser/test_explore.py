@@ -4,10 +4,10 @@ import csv
 import io
 import json
 import re
-import time
 
 import chaos
 import pytest
+from chaos import until
 from conftest import opened, press, serious_faults
 from playwright.sync_api import Page, expect
 
@@ -43,14 +43,6 @@ def zoom(page: Page) -> None:
     page.mouse.up()
 
 
-def until(true, seconds=90.0):
-    end = time.monotonic() + seconds
-    while not (got := true()):
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.1)
-    return got
-
-
 @pytest.fixture(scope="module")
 def store(home):
     return Store(home / "runs.db")
@@ -81,7 +73,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     assert page.evaluate(f"{PLOT.format(n=0)}._fullLayout.xaxis.autorange") is False, "the drag did not zoom"
     for _ in range(2):
         done = store.counts()["finished"]
-        until(lambda n=done: store.counts()["finished"] > n)
+        until(lambda n=done: store.counts()["finished"] > n, 90)
         page.wait_for_timeout(1500)
         assert zoomed(page) == before
     assert points(page) > seen
