@@ -96,21 +96,23 @@ def results(store: Store, sweep: int, view: View, hide: bool) -> None:
         progress(store, sweep, runs)
     with right:
         share()
-    look = f"{sweep} {view.benchmark} {view.axes} {view.pair}"
+    what = f"{sweep} {view.benchmark}"
     x, y = axis_titles(view)
     left, right = st.columns(2)
     with left:
         st.markdown(f"**Frontier** · {pair_title(view)} · ± standard error")
         if points["x"].notna().any():
             figure = interactive.frontier(points, view, hide, marked)
-            parts.plot(figure, "frontier", f"{y} against {x}, a line per method", picked, pick, revision=look)
+            parts.plot(
+                figure, "frontier", f"{y} against {x}, a line per method", picked, pick, f"{what} {view.axes} {view.pair}"
+            )
         else:
             waiting(runs, view, "The first points appear when a run has measured its second task.")
     with right:
         st.markdown("**Transfer** · dashed: equal ACC · ± standard deviation")
         if points["fwd"].notna().any():
             figure = interactive.transfer(points, view, marked)
-            parts.plot(figure, "transfer", "FWD against BWD, a line per method", picked, pick, revision=look)
+            parts.plot(figure, "transfer", "FWD against BWD, a line per method", picked, pick, what)
         else:
             waiting(runs, view, "The first points appear when a run has learned a task.")
     if words := " ".join(data.in_words(points)):

@@ -26,10 +26,13 @@ def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
     A point with a NaN coordinate is never on the front.
     """
     points = _points(points)
-    known = np.asarray(~np.isnan(points).any(axis=1))
-    front = known.copy()
-    for i in np.flatnonzero(known):
-        front[i] = not _dominates(points[known], points[i]).any()
+    front = np.zeros(len(points), bool)
+    order = np.lexsort((-points[:, 1], -points[:, 0]))  # falling x; of equal x, falling y
+    best: Floats = np.full(2, -np.inf)
+    for i in order[~np.isnan(points[order]).any(axis=1)]:
+        if points[i, 1] > best[1]:
+            best = points[i]
+        front[i] = (points[i] == best).all()
     return front
 
 

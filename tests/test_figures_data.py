@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 from mgem_core import RunConfig, frames, run
@@ -149,7 +150,7 @@ def test_the_envelope_is_what_nobody_dominates(store):
         learn(store, shift)
     assert points(store)["front"].tolist() == [True, True, True, False]  # the last knows nothing yet
     figure = interactive.frontier(points(store), View())
-    assert list(figure.data[0].x) == [0.5, 0.75, 1.0]
+    assert figure["data"][0]["x"] == [0.5, 0.75, 1.0]
 
 
 def test_words_tell_who_dominates_whom(store):
@@ -193,12 +194,13 @@ def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store)
     for figure in (interactive.frontier(frame, View()), interactive.transfer(frame, View())):
         shown = {
             key: symbol
-            for trace in figure.data
+            for trace in go.Figure(figure).data  # plotly takes it
             if trace.customdata is not None
             for key, symbol in zip(trace.customdata, trace.marker.symbol, strict=True)
         }
         assert list(shown) == frame["key"].tolist()[:2]
         assert list(shown.values()) == ["circle-open", "circle-open"]
+        assert all(trace["uid"].isalnum() or "_" in trace["uid"] for trace in figure["data"])
     heat = interactive.matrices({"a": R, "b": R[:2]})
     assert [trace.z.shape for trace in heat.data] == [(3, 3), (2, 3)]
 

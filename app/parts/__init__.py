@@ -11,6 +11,8 @@ import plotly
 import plotly.graph_objects as go
 import streamlit as st
 
+from mgem_core.figures.interactive import Figure
+
 HERE = Path(__file__).parent
 Choose = Callable[[list[str]], None]
 STATIC = HERE.parent / "static" / "plotly.min.js"
@@ -41,20 +43,20 @@ def prepare() -> None:
 
 
 def plot(
-    figure: go.Figure,
+    figure: Figure | go.Figure,
     key: str,
     about: str,
     selected: Sequence[str] = (),
     on_select: Choose = lambda keys: None,
-    height: int = 420,
     revision: str = "",
+    height: int = 420,
 ) -> None:
     """Show a figure, said in words by `about`; `on_select` gets the keys (customdata) of points as they are selected.
 
     Zoom stays while `revision` does.
     """
     data = {
-        "figure": figure.to_json(),
+        "figure": json.dumps(figure) if isinstance(figure, dict) else figure.to_json(),
         "about": re.sub("<.*?>", "", about),
         "selected": list(selected),
         "height": height,

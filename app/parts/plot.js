@@ -37,6 +37,9 @@ export default function ({ parentElement, data, setStateValue }) {
   host.setAttribute("aria-label", data.about);
   host.style.minHeight = `${data.height}px`;
   host.tell = (keys) => setStateValue("selected", { keys, at: Date.now() });
+  const told = JSON.stringify([data, getComputedStyle(host).color]); // the colour tells the theme
+  if (host.told === told) return;
+  host.told = told;
   host.chosen = data.selected;
   const draw = (Plotly) => {
     if (host.held) return (host.waiting = () => draw(Plotly)); // new points wait while somebody drags

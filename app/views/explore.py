@@ -137,22 +137,13 @@ def choose_view(tasks_of: dict[str, int]) -> tuple[View, bool]:
     return View(benchmark, axes, pairs.get(pair), None if after == tasks else after), hide
 
 
-def page() -> None:
-    store = state.store()
-    with st.sidebar:
-        what_to_run(store)
-    state.say()
-    sweeps = state.sweeps(store)
-    if not sweeps:
-        nothing_yet(store)
-        return
+def watched(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
+    """A sweep, and what it shows."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sweep = choose_sweep(store, sweeps)
         stop_or_resume(store, sweep)
         exported = st.container(width="content")
     view, hide = choose_view(state.scope(store, str(store.path), sweep))
-    with exported:
-        exports.offer(store, sweep, view)
     active = not state.over(store.counts(sweep))
 
     def now() -> None:
@@ -164,9 +155,23 @@ def page() -> None:
             st.rerun()
 
     st.fragment(now, run_every=1.0 if active else None)()
+    with exported:
+        exports.offer(store, sweep, view)
+
+
+def page() -> None:
+    """What somebody waits for comes first, then the rest."""
+    store = state.store()
+    state.say()
+    if sweeps := state.sweeps(store):
+        watched(store, sweeps)
+    else:
+        nothing_yet(store)
+    with st.sidebar:
+        what_to_run(store)
+    if "awake" not in st.session_state:
+        st.session_state["awake"] = True
+        state.wake_runner()
 
 
 page()
-if "awake" not in st.session_state:  # only now: its start would take the processor from the first page
-    st.session_state["awake"] = True
-    state.wake_runner()

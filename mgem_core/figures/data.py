@@ -98,42 +98,45 @@ def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = N
     if runs.empty:
         return pd.DataFrame(columns=["key", "line", "label", "family", "q", "front", *MEASURES])
     seen = (watch or Watch()).look(store, runs)
-    shown = pd.DataFrame([_of_run(seen[run], view) for run in runs["id"]], columns=[*MEASURES, "curve"])
+    told = [_of_run(seen[run], view) for run in runs["id"]]
+    shown = dict(zip(MEASURES, np.array([values for values, _ in told], float).T, strict=True))
     which, texts = pd.factorize(runs["configuration"])
     status = runs["status"].to_numpy()
-    learned = np.array([len(curve) for curve in shown["curve"]])
+    learned = np.array([len(curve) for _, curve in told])
     if view.after is None:  # what broke off is no result
         learned[np.isin(status, ["failed", "diverged", "cancelled"])] = 0
-        shown.loc[learned == 0, list(MEASURES)] = np.nan
+        for values in shown.values():
+            values[learned == 0] = np.nan
     furthest = np.zeros(len(texts), int)
     np.maximum.at(furthest, which, learned)
-    shown.loc[learned < furthest[which], ["acc", "fwd", "bwd"]] = np.nan  # seeds that are behind join when they are there
-    shown.loc[(runs["method"] == "independent").to_numpy(), ["fwd", "bwd"]] = np.nan  # nothing shared, nothing transferred
+    for name in ("acc", "fwd", "bwd"):
+        shown[name][learned < furthest[which]] = np.nan  # seeds that are behind join when they are there
+    for name in ("fwd", "bwd"):
+        shown[name][runs["method"] == "independent"] = np.nan  # nothing shared, nothing transferred
     frame = runs.drop_duplicates("configuration").reset_index(drop=True)
-    curves = shown["curve"].groupby(which).agg(_mean_curve)
-    of_seeds: dict[str, Any] = {
-        "runs": np.bincount(which),
-        "learned": furthest,
-        "progress": _over_seeds(runs["progress"], which)[0],
-    }
-    for name, ones in (("finished", ["finished"]), ("active", ["running", "queued"]), ("failed", ["failed", "diverged"])):
-        of_seeds[name] = np.bincount(which, np.isin(status, ones)).astype(int)
-    for name in MEASURES:
-        of_seeds[name], of_seeds[f"{name}_std"], of_seeds[f"{name}_sem"] = _over_seeds(shown[name], which)
-    named = {
+    curves: list[list[list[float]]] = [[] for _ in texts]
+    for number, (_, curve) in zip(which, told, strict=True):
+        curves[number].append(curve)
+    made: dict[str, Any] = {
         "key": [hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts],
         "line": _lines(frame),
         "family": frame["label"].str.partition("(")[0],
         "q": frame["strength"].where(frame["method"] == "gem"),
+        "runs": np.bincount(which),
+        "learned": furthest,
+        "progress": _over_seeds(runs["progress"].to_numpy(float), which)[0],
+        "curve": [_mean_curve(own) for own in curves],
     }
-    front = pareto_front(np.column_stack([of_seeds["x"], of_seeds["y"]]))
-    own = frame.drop(columns=[name for name in of_seeds if name in frame])
-    return own.assign(**named, **of_seeds, curve=curves, front=front)
+    for name, ones in (("finished", ["finished"]), ("active", ["running", "queued"]), ("failed", ["failed", "diverged"])):
+        made[name] = np.bincount(which, np.isin(status, ones)).astype(int)
+    for name in MEASURES:
+        made[name], made[f"{name}_std"], made[f"{name}_sem"] = _over_seeds(shown[name], which)
+    made["front"] = pareto_front(np.column_stack([made["x"], made["y"]]))
+    return pd.concat([frame.drop(columns=[name for name in made if name in frame]), pd.DataFrame(made)], axis=1)
 
 
-def _over_seeds(values: pd.Series, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _over_seeds(v: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean, standard deviation and standard error of the known values of each group; NaN where there are too few."""
-    v = values.to_numpy(float)
     known = ~np.isnan(v)
     n = np.bincount(which, known)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -147,8 +150,8 @@ def benchmarks(runs: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(runs["benchmark"]))
 
 
-def _of_run(seen: Seen, view: View) -> tuple[Any, ...]:
-    """acc, fwd, bwd, x, y, curve."""
+def _of_run(seen: Seen, view: View) -> tuple[list[float], list[float]]:
+    """acc, fwd, bwd, x, y, and the curve of mean accuracies."""
     mean, own = seen.mean[: view.after], seen.own[: view.after]
     there = len(mean) > 0 if view.after is None else len(mean) == view.after
     acc, fwd = (mean[-1], fmean(own)) if there else (np.nan, np.nan)
@@ -156,24 +159,26 @@ def _of_run(seen: Seen, view: View) -> tuple[Any, ...]:
     steps = [values for (_, t), values in pairs.items() if view.after is None or t < view.after]
     at = COLUMN[view.axes]
     x, y = (fmean(values[at + i] for values in steps) if steps else np.nan for i in (0, 1))
-    return acc, fwd, acc - fwd, x, y, mean
+    return [acc, fwd, acc - fwd, x, y], mean
 
 
-def _mean_curve(curves: pd.Series) -> list[float]:
+def _mean_curve(curves: list[list[float]]) -> list[float]:
     return [fmean(curve[i] for curve in curves if len(curve) > i) for i in range(max(map(len, curves)))]
 
 
 def _lines(frame: pd.DataFrame) -> list[str]:
     """A legend entry per configuration: its label, and whatever else but the strength tells it from its namesakes."""
-    skip = {*frames.COLUMNS, "configuration", "benchmark", "strength", "seed", "progress"} - {"label"}
-    fields = [name for name in frame.columns if name not in skip]
-    text = frame[fields].astype(str)
-    several = [name for name in fields if name != "label" and text[name].nunique() > 1]
-    names = frame["label"].copy()
-    for _, own in text.groupby("label", sort=False):
-        for field in (name for name in several if own[name].nunique() > 1):
-            names[own.index] += [f" · {field.replace('_', ' ')} {_value(value)}" for value in frame.loc[own.index, field]]
-    return list(names)
+    skip = {*frames.COLUMNS, "configuration", "benchmark", "strength", "seed", "progress"}
+    rows = frame[["label", *(name for name in frame.columns if name not in skip)]].to_dict("records")
+    values: dict[str, dict[str, set[str]]] = {row["label"]: {} for row in rows}
+    for row in rows:
+        for name, value in row.items():
+            values[row["label"]].setdefault(name, set()).add(str(value))
+    apart = {label: [name for name, own in fields.items() if len(own) > 1] for label, fields in values.items()}
+    return [
+        " · ".join([row["label"], *(f"{name.replace('_', ' ')} {_value(row[name])}" for name in apart[row["label"]])])
+        for row in rows
+    ]
 
 
 def _value(value: object) -> str:
@@ -195,7 +200,7 @@ def leaders(points: pd.DataFrame) -> pd.DataFrame:
 def in_words(points: pd.DataFrame) -> list[str]:
     """Which frontier dominates whose and by how much, and who is best at the end, in a few sentences."""
     known = points.dropna(subset=["x", "y"])
-    lines = {name: own[["x", "y"]].to_numpy() for name, own in known.groupby("line", sort=False)}
+    lines = {name: own[["x", "y"]].to_numpy() for name, own in known[["line", "x", "y"]].groupby("line", sort=False)}
     sentences = []
     if len(lines) > 1:
         low, high = known[["x", "y"]].min().to_numpy(), known[["x", "y"]].max().to_numpy()

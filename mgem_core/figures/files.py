@@ -212,7 +212,9 @@ def _percent(value: float) -> str:
 
 def _page(figure: Any, what: str) -> bytes:
     """Plotly's figure as a page that needs no network."""
-    text = str(figure.to_html(include_plotlyjs=True, full_html=True, div_id="figure"))
+    import plotly.io
+
+    text = plotly.io.to_html(figure, include_plotlyjs=True, full_html=True, div_id="figure")
     head = f'<html lang="en">\n<head><title>mGEM Explorer: {html.escape(what)}</title><style>body {{margin: 0}}</style>'
     return re.sub(r"<html>\s*<head>", lambda _: head, text, count=1).encode()
 

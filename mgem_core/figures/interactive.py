@@ -1,5 +1,9 @@
-"""The numbers of `data` as plotly figures: for the dashboard, and for HTML that stands alone."""
+"""The numbers of `data` as plotly figures: for the dashboard, and for HTML that stands alone.
 
+Those that are drawn anew every second are plain data, as plotly.js takes them; nothing checks that every second.
+"""
+
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,9 +16,10 @@ from plotly.subplots import make_subplots
 from mgem_core.figures.data import View, by_strength, strength
 from mgem_core.figures.style import ENVELOPE, axis_titles, dash, of_family
 
-HOVER = [
-    *("line", "q", "x", "y", "acc", "fwd", "bwd", "finished", "runs", "active"),
-    *("lr", "memory", "tasks", "iterations"),
+Figure = dict[str, Any]  # data: a list of traces; layout
+SHOWN = [
+    *("key", "line", "family", "q", "x", "y", "x_sem", "y_sem", "acc", "fwd", "bwd", "fwd_std", "bwd_std"),
+    *("finished", "runs", "active", "lr", "memory", "tasks", "iterations"),
 ]
 FAR = 1000  # points from which WebGL draws them
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]  # of single runs
@@ -29,15 +34,15 @@ LAYOUT: dict[str, Any] = {
 }
 
 
-def frontier(points: pd.DataFrame, view: View, hide_dominated: bool = False, chosen: Sequence[str] = ()) -> go.Figure:
+def frontier(points: pd.DataFrame, view: View, hide_dominated: bool = False, chosen: Sequence[str] = ()) -> Figure:
     """⟨g_s,z⟩ against ⟨g_t,z⟩: a line per method, a point per strength, and the envelope of all."""
     known = points.dropna(subset=["x", "y"])
     best = known[known["front"]].sort_values("x")
     band = {"line": {"color": "rgba(128,128,128,0.35)", "width": 9}, "hoverinfo": "skip"}
     envelope = {
         "type": "scatter",
-        "x": best["x"],
-        "y": best["y"],
+        "x": best["x"].tolist(),
+        "y": best["y"].tolist(),
         "mode": "lines",
         "name": ENVELOPE,
         "uid": "envelope",
@@ -47,23 +52,27 @@ def frontier(points: pd.DataFrame, view: View, hide_dominated: bool = False, cho
     return _figure([envelope, *lines] if len(best) else [], *axis_titles(view))
 
 
-def transfer(points: pd.DataFrame, view: View, chosen: Sequence[str] = ()) -> go.Figure:
+def transfer(points: pd.DataFrame, view: View, chosen: Sequence[str] = ()) -> Figure:
     """BWD against FWD: a line per method, a point per strength, and dashed lines of equal ACC."""
     known = points.dropna(subset=["bwd", "fwd"])
     grey = {"line": {"dash": "dash", "width": 1, "color": "#a0a0a0"}, "textfont": {"size": 10, "color": "#808080"}}
     silent = {"hoverinfo": "skip", "showlegend": False, "textposition": "bottom left", "mode": "lines+text", **grey}
     equal = [
-        {"type": "scatter", "x": list(x), "y": list(y), "text": ["", f"ACC {acc:g}"], "uid": f"acc{acc}", **silent}
+        {"type": "scatter", "x": list(x), "y": list(y), "text": ["", f"ACC {acc:g}"], "uid": _uid(f"acc{acc:g}"), **silent}
         for acc, (x, y) in ((acc, zip(*ends, strict=True)) for acc, ends in equal_acc(known).items())
     ]
     lines = _lines(known, view, ("bwd", "fwd"), ("bwd_std", "fwd_std"), chosen)
     return _figure([*equal, *lines], "BWD · lost (−) or gained (+) by later tasks, points", "FWD · just after learning, %")
 
 
-def _figure(traces: list[dict[str, Any]], x: str, y: str) -> go.Figure:
-    """Not validated again: these traces are made a few lines from here, every second while runs go on."""
+def _figure(traces: list[dict[str, Any]], x: str, y: str) -> Figure:
     layout = {**LAYOUT, "template": TEMPLATE, "xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}}
-    return go.Figure(traces, layout, _validate=False)
+    return {"data": traces, "layout": layout}
+
+
+def _uid(name: str) -> str:
+    """By this, plotly knows a line again; it makes a CSS selector of it, where few characters are allowed."""
+    return re.sub(r"[^A-Za-z0-9]", "_", name)
 
 
 def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
@@ -86,32 +95,35 @@ def _lines(
     points: pd.DataFrame, view: View, at: tuple[str, str], errors: tuple[str, str], chosen: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     dashes, axes = dash(points), [title.partition(" · ")[0] for title in axis_titles(view)]
-    points = points.assign(hover=[_hover(row, axes) for row in points[HOVER].to_dict("records")])
-    for line, own in points.groupby("line", sort=False):
-        own = by_strength(own)
-        style = of_family(own["family"].iloc[0])
-        large = own["key"].isin(chosen)
+    lines: dict[str, list[dict[str, Any]]] = {line: [] for line in points["line"]}
+    for row in by_strength(points)[SHOWN].to_dict("records"):
+        lines[row["line"]].append(row)
+    for line, own in lines.items():
+        style = of_family(own[0]["family"])
+        large = [row["key"] in chosen for row in own]
         yield {
             "type": "scattergl" if len(points) > FAR else "scatter",
-            **{"x": own[at[0]], "y": own[at[1]], "name": line, "uid": line, "mode": "lines+markers", "opacity": 0.95},
+            **{"name": line, "uid": _uid(line), "mode": "lines+markers", "opacity": 0.95},
+            **{"x": [row[at[0]] for row in own], "y": [row[at[1]] for row in own]},
             "line": {"color": style.color, "dash": dashes[line][0], "width": 1.5},
             "marker": {
                 "color": style.color,
-                "symbol": [f"{style.symbol}-open" if active else style.symbol for active in own["active"] > 0],
+                "symbol": [f"{style.symbol}-open" if row["active"] else style.symbol for row in own],
                 "size": [16 if one else 10 for one in large],
                 "line": {"width": [3 if one else 1 for one in large], "color": style.color},
             },
-            "error_x": _bars(own[errors[0]], style.color),
-            "error_y": _bars(own[errors[1]], style.color),
-            "customdata": own["key"].tolist(),
-            "text": own["hover"].tolist(),
+            "error_x": _bars([row[errors[0]] for row in own], style.color),
+            "error_y": _bars([row[errors[1]] for row in own], style.color),
+            "customdata": [row["key"] for row in own],
+            "text": [_hover(row, axes) for row in own],
             "hovertemplate": "%{text}<extra></extra>",
         }
 
 
-def _bars(errors: pd.Series, color: str) -> dict[str, Any]:
+def _bars(errors: list[float], color: str) -> dict[str, Any]:
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return {"array": errors.fillna(0), "color": f"rgba({red},{green},{blue},0.4)", "thickness": 1, "width": 2}
+    known = [0.0 if error != error else error for error in errors]
+    return {"array": known, "color": f"rgba({red},{green},{blue},0.4)", "thickness": 1, "width": 2}
 
 
 def _hover(row: Mapping[str, Any], axes: Sequence[str]) -> str:
@@ -157,9 +169,11 @@ def matrices(named: Mapping[str, np.ndarray]) -> go.Figure:
 
 def curves(series: Mapping[str, pd.DataFrame], y: str, title: str, iterations: Mapping[str, int]) -> go.Figure:
     """One quantity of several runs over their steps; tasks follow each other."""
-    figure = _figure([], "step", title)
+    figure = go.Figure(_figure([], "step", title))
     for number, (name, frame) in enumerate(series.items()):
         if len(frame):
             steps = frame["task"] * iterations[name] + frame["step"]
-            figure.add_scatter(x=steps, y=frame[y], name=name, uid=name, line={"color": PALETTE[number % len(PALETTE)]})
+            figure.add_scatter(
+                x=steps, y=frame[y], name=name, uid=_uid(name), line={"color": PALETTE[number % len(PALETTE)]}
+            )
     return figure

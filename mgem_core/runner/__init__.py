@@ -11,7 +11,10 @@ from mgem_core.events import Event
 
 @dataclass(frozen=True)
 class Ended:
-    """A run left its worker. done: it told its Finished. lost: the worker is gone, the run may go on elsewhere."""
+    """A run left its worker. done: it told its Finished. lost: the worker is gone, the run may go on elsewhere.
+
+    cancelled: it was made to leave; it goes on if that is still wanted.
+    """
 
     how: Literal["done", "failed", "cancelled", "lost"]
     reason: str = ""

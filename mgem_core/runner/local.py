@@ -17,7 +17,8 @@ from mgem_core.runner import Ended, Told, worker
 
 SILENT = 60.0  # seconds without a sign of life after which a worker is given up
 STARTING = 300.0  # the same for its first one: importing torch from a slow disk takes long
-FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, 255)  # exit codes of a worker that somebody ended, or its origin
+ORPHANED = 255  # exit code of a worker after the process that it was forked from: what became of it nobody knows
+FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, ORPHANED)  # exit codes of a worker that somebody ended
 STARTS = 3  # workers in a row that do not start, after which no more are tried
 STUBBORN = 1.2  # seconds after which a worker that does not cancel is ended
 CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")  # forks are fragile there
@@ -51,7 +52,8 @@ class LocalPool:
             told += one.told()
             if reason := one.gone():
                 if one.run is not None:
-                    told.append((one.run, Ended("cancelled") if one.unwanted else Ended("lost", reason)))
+                    no_fault_of_the_run = one.unwanted or one.process.exitcode == ORPHANED
+                    told.append((one.run, Ended("cancelled") if no_fault_of_the_run else Ended("lost", reason)))
                 self._replace(one, reason)
         return told
 

@@ -156,6 +156,18 @@ def test_the_slider_goes_back_in_training(page, finished, store):
     assert accuracies(page) == now
 
 
+def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, home):
+    few = ["--tasks", "2", "--iterations", "20", "--memory", "20", "--probe-every", "10"]
+    chaos.mgem(home, "sweep", "--name", "Other", *few, "--modules", "2", "--splits", "2").communicate(timeout=60)
+    opened(page, f"{finished}/?sweep=s1")
+    wait_for_points(page, 1, 12)
+    page.get_by_role("combobox", name="Sweep").click()
+    page.get_by_role("option", name=re.compile("Other")).click()
+    for n in (0, 1):
+        lines = f"{PLOT.format(n=n)}._fullData.filter((trace) => trace.customdata).map((trace) => trace.name).join()"
+        page.wait_for_function(f"{lines} === 'md-GEM(2,2)'")
+
+
 FILES = {
     **{key: ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX"] for key in ["Frontier", "Transfer", "R heat maps"]},
     "Table": ["CSV", "LaTeX"],
