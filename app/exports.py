@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import state
 import streamlit as st
@@ -17,22 +16,23 @@ FORMATS = {**{name: name.upper() for name in ("png", "svg", "pdf", "html", "csv"
 
 
 def offer(store: Store, sweep: int | None, view: View, runs: list[int] | None = None) -> None:
-    """Choose what and how, and download it."""
+    """Choose what; a button for each format downloads it."""
     with st.popover("Export"):
         what = st.selectbox("What", list(WHATS), format_func=WHATS.__getitem__, key="export what")
-        formats = files.WHATS[what]
-        look: dict[str, Any] = {"format_func": FORMATS.__getitem__, "default": formats[0], "required": True}
-        format = str(st.segmented_control("Format", formats, **look))
         several = benchmarks(store, runs or []) if what != "configs" else []
         if len(several) > 1:
             view = replace(view, benchmark=st.selectbox("Benchmark", several, format_func=state.title, key="export on"))
         if not _ready(store, what, view, store.runs_of(sweep) if sweep is not None else runs or [], sweep is None):
             st.info("There is nothing of that to take along yet.")
             return
-        name = files.filename(files.name_of(store, sweep, runs), what, format, view)
-        st.caption(name)
-        made = partial(_made, store.path, sweep, what, format, view, runs)  # plain values: it runs in another thread
-        st.download_button("Download", made, name, on_click="ignore", type="primary", width="stretch")
+        names = {
+            format: files.filename(files.name_of(store, sweep, runs), what, format, view) for format in files.WHATS[what]
+        }
+        st.caption(Path(next(iter(names.values()))).stem)
+        with st.container(horizontal=True):
+            for format, name in names.items():  # plain values: a callable runs in another thread
+                made = partial(_made, store.path, sweep, what, format, view, runs)
+                st.download_button(FORMATS[format], made, name, on_click="ignore", key=f"export {what} {format}")
 
 
 def _ready(store: Store, what: str, view: View, runs: list[int], each: bool) -> bool:

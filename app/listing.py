@@ -122,10 +122,15 @@ def sweeps(store: Store, text: str = "") -> list[Row]:
     """Every sweep whose id or name has all these words, the newest first: how many runs of each status, its best ACC."""
     counts = ", ".join(f"sum(status = '{status}') AS {status}" for status in STATUSES)
     query = (
-        f"SELECT sweeps.id, name, sweeps.created, count(*) AS runs, max(acc) AS acc, {counts} FROM sweeps "
+        f"SELECT sweeps.id, name, sweeps.created, count(*) AS runs, {counts} FROM sweeps "
         "JOIN members ON sweep = sweeps.id JOIN runs ON runs.id = run GROUP BY sweeps.id ORDER BY sweeps.id DESC"
     )
-    rows = [dict(row) for row in store.rows(query)]
+    of_seeds = (
+        "SELECT sweep, avg(acc) AS acc FROM members JOIN runs ON runs.id = run WHERE status = 'finished' "
+        "GROUP BY sweep, json_remove(config, '$.seed')"
+    )
+    best = dict(map(tuple, store.rows(f"SELECT sweep, max(acc) FROM ({of_seeds}) GROUP BY sweep")))
+    rows = [{**row, "acc": best.get(row["id"])} for row in map(dict, store.rows(query))]
     return [row for row in rows if all(word in f"s{row['id']} {row['name']}".lower() for word in text.lower().split())]
 
 
@@ -135,20 +140,20 @@ SWEEP_COLUMNS: list[Row] = [
     {"name": "runs", "title": "runs", "kind": "number"},
     {"name": "status", "title": "status", "kind": "text"},
     {"name": "done", "title": "progress", "kind": "progress"},
-    {"name": "acc", "title": "best ACC", "kind": "number", "help": "of its best run, %"},
+    {"name": "acc", "title": "best ACC", "kind": "number", "help": "of its best configuration, mean over seeds, %"},
     {"name": "created", "title": "when", "kind": "number"},
 ]
 
 
 def sweep_row(row: Row, zone: tzinfo | None) -> Row:
     """A sweep as a row of the table."""
-    ended = sum(row[status] for status in ENDED)
+    ended, done = (sum(row[status] for status in which) for which in (ENDED, set(ENDED) - {"cancelled"}))
     cells = {
         "sweep": {"text": f"s{row['id']}", "value": row["id"]},
         "name": {"text": row["name"]},
         "runs": {"text": f"{row['runs']:,}", "value": row["runs"]},
         "status": {"text": ", ".join(f"{row[status]:,} {status}" for status in STATUSES if row[status])},
-        "done": {"value": ended / row["runs"]},
+        "done": {"value": done / row["runs"]},
         "acc": {"text": mean_std(row["acc"], np.nan), "value": row["acc"]},
         "created": {"text": when(row["created"], zone), "value": row["created"]},
     }

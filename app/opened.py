@@ -34,14 +34,14 @@ def act(store: Store, chosen: list[dict[str, Any]]) -> None:
     """Buttons for the chosen runs."""
     counts = {status: sum(run["status"] == status for run in chosen) for status in STATUSES}
     with st.container(horizontal=True, vertical_alignment="center"):
-        more_like(chosen)
+        more_like(store, chosen)
         stop_and_resume(store, [run["id"] for run in chosen], counts)
         delete(store, chosen)
         with st.container(width="content"):
             exports.offer(store, None, View(), [run["id"] for run in chosen])
 
 
-def more_like(chosen: list[dict[str, Any]]) -> None:
+def more_like(store: Store, chosen: list[dict[str, Any]]) -> None:
     if st.button("More like this", type="primary", help="Fill the form on Explore with these settings, to vary them"):
         try:
             spec = compare.more_like(chosen)
@@ -52,7 +52,8 @@ def more_like(chosen: list[dict[str, Any]]) -> None:
         st.session_state["more like"] = spec
         words = ", ".join(name.replace("_", " ") for name in lost)
         state.later(f"The form is filled, but has no place for {words}." if lost else "The form is filled.")
-        st.switch_page(EXPLORE)
+        sweeps = list(listing.sweeps_of(store, [run["id"] for run in chosen]))
+        st.switch_page(EXPLORE, query_params={"sweep": f"s{sweeps[-1]}"} if sweeps else None)
 
 
 def stop_and_resume(store: Store, runs: list[int], counts: dict[str, int]) -> None:

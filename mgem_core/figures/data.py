@@ -222,7 +222,7 @@ def _against(name: str, base: str, lines: dict[str, np.ndarray], volume: dict[st
     gain = gain.replace("-", "−")
     if share == back == 0:
         return f"{name} and {base}: neither frontier dominates any of the other{gain}."
-    return f"{name} dominates {share:.0f} % of {base}'s frontier, and {base} {back:.0f} % of its{gain}."
+    return f"{name} dominates {share:.0f} % of {base}'s frontier, {base} {back:.0f} % of {name}'s{gain}."
 
 
 def titled(row: pd.Series) -> str:

@@ -1,7 +1,6 @@
 """Explore's logic, without a browser."""
 
 import numpy as np
-import pytest
 import state
 from streamlit.testing.v1 import AppTest
 
@@ -10,16 +9,6 @@ from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch):
-    """A store without a runner."""
-    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
-    state._runner.clear()
-    state.speeds.clear()
-    return Store(tmp_path / "runs.db")
 
 
 def opened(**parameters) -> AppTest:

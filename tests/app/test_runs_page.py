@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import state
 from streamlit.testing.v1 import AppTest
 
 from mgem_core.events import Finished, Stepped, TaskLearned
@@ -10,15 +9,6 @@ from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "strength": [0.5, 0.9]})
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch):
-    """A store without a runner."""
-    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
-    state._runner.clear()
-    return Store(tmp_path / "runs.db")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import finish, opened, press, serious_faults
+from people import finish, opened, press, serious_faults
 from playwright.sync_api import expect
 
 from mgem_core.store import Store

@@ -1,0 +1,44 @@
+"""What a person does and sees in the browser, and runs that were never trained."""
+
+import numpy as np
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from mgem_core.events import Event, Finished, Probed, Stepped, TaskLearned
+from mgem_core.metrics import acc_fwd_bwd
+from mgem_core.store import Store
+
+
+def opened(page: Page, address: str) -> Page:
+    """A page that is there."""
+    page.goto(address)
+    page.wait_for_selector("[data-testid=stApp][data-test-connection-state=CONNECTED]")
+    page.locator("[data-testid=stMain] button:visible, [data-testid=stMain] label:visible").first.wait_for()
+    return page
+
+
+def press(page: Page, name: str) -> None:
+    """Press a button on a page that stands still: nobody is as quick as a script."""
+    button = page.get_by_role("button", name=name, exact=True)
+    button.wait_for()
+    page.wait_for_timeout(700)
+    button.click()
+
+
+def serious_faults(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe-core finds that shuts people out."""
+    found = Axe().run(page).response["violations"]
+    grave = ("serious", "critical")
+    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found if one["impact"] in grave]
+
+
+def finish(store: Store, run: int) -> None:
+    """A run's whole life, without training."""
+    rng = np.random.default_rng(run)
+    R = 70 + 10 * rng.random((3, 3))
+    for task in range(3):
+        events: list[Event] = [Stepped(task, step, 1 / step, 0.2, 0.001, 0) for step in (10, 20, 30, 40, 50)]
+        events += [Probed(task, 10, rng.random(task), rng.random(task), 1.0, 1.0, np.ones(task), 1.0)] if task else []
+        store.record([(run, event) for event in (*events, TaskLearned(task, R[task], task + 1.0))])
+    acc, fwd, bwd = acc_fwd_bwd(R)
+    store.record([(run, Finished("finished", "", R, acc, fwd, bwd, 3.0, 0.01, f"{run}"))])
