@@ -9,7 +9,6 @@ import state
 import streamlit as st
 from listing import plain, several
 
-from mgem_core import frames
 from mgem_core.figures import data, interactive
 from mgem_core.figures.data import View
 from mgem_core.figures.style import axis_titles, of_family, pair_title
@@ -88,7 +87,7 @@ def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
 
 def results(store: Store, sweep: int, view: View, hide: bool) -> None:
     """Plots, words and table of a sweep, as they are now."""
-    runs = frames.runs(store, sweep)
+    runs = state.runs(store, sweep)
     points = data.points(store, runs, view, state.watch())
     picked, marked = (state.kept(name, set(points["key"])) for name in ("chosen", "marked"))
     left, right = st.columns([9, 1], vertical_alignment="center")

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Container
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from mgem_core import UsageError, frames
@@ -33,6 +34,14 @@ def store() -> Store:
 @st.cache_resource
 def watch() -> Watch:
     return Watch()
+
+
+def runs(store: Store, sweep: int) -> pd.DataFrame:
+    """The frame of a sweep's runs; made anew only if the store has changed."""
+    now = (str(store.path), sweep, store.version())
+    if st.session_state.get("runs frame", (None,))[0] != now:
+        st.session_state["runs frame"] = now, frames.runs(store, sweep)
+    return st.session_state["runs frame"][1]
 
 
 @st.cache_resource
@@ -116,8 +125,8 @@ def speeds(_store: Store, path: str) -> dict[str, float]:
 @st.cache_data(ttl=60, show_spinner=False)
 def scope(_store: Store, path: str, sweep: int) -> dict[str, int]:
     """The benchmarks of a sweep, each with its largest number of tasks."""
-    runs = frames.runs(_store, sweep)
-    return {name: int(tasks) for name, tasks in runs.groupby("benchmark", sort=False)["tasks"].max().items()}
+    frame = frames.runs(_store, sweep)
+    return {name: int(tasks) for name, tasks in frame.groupby("benchmark", sort=False)["tasks"].max().items()}
 
 
 def title(benchmark: str) -> str:

@@ -268,6 +268,10 @@ class Store:
     def attempts(self, run: int) -> int:
         return int(self.db.execute("SELECT attempts FROM runs WHERE id = ?", (run,)).fetchone()[0])
 
+    def version(self) -> tuple[int, int]:
+        """Another one whenever the store may have changed."""
+        return self.db.execute("PRAGMA data_version").fetchone()[0], self.db.total_changes
+
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         return self.db.execute(query, values).fetchall()
 

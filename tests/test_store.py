@@ -261,3 +261,15 @@ def test_a_run_wanted_again_while_it_is_cancelled_is_queued_and_the_other_way_ro
     store.put_back(other)
     statuses = {row["id"]: row["status"] for row in store.rows("SELECT id, status FROM runs")}
     assert (statuses[one], statuses[other]) == ("queued", "cancelled")
+
+
+def test_the_version_tells_whether_anybody_has_written(tmp_path):
+    store, other = Store(tmp_path / "runs.db"), Store(tmp_path / "runs.db")
+    first = store.version()
+    store.counts()
+    assert store.version() == first
+    other.submit(SweepSpec())
+    second = store.version()
+    assert second != first
+    store.rename(1, "mine")
+    assert store.version() != second
