@@ -30,8 +30,8 @@ def offer(store: Store, sweep: int | None, view: View, runs: list[int] | None = 
         }
         st.caption(Path(next(iter(names.values()))).stem)
         with st.container(horizontal=True):
-            for format, name in names.items():  # plain values: a callable runs in another thread
-                made = partial(_made, store.path, sweep, what, format, view, runs)
+            for format, name in names.items():
+                made = partial(_made, store.path, sweep, what, format, view, runs)  # plain values: for another thread
                 st.download_button(FORMATS[format], made, name, on_click="ignore", key=f"export {what} {format}")
 
 

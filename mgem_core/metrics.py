@@ -28,9 +28,9 @@ def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
     points = _points(points)
     front = np.zeros(len(points), bool)
     order = np.lexsort((-points[:, 1], -points[:, 0]))  # falling x; of equal x, falling y
-    best: Floats = np.full(2, -np.inf)
+    best: Floats = np.full(2, np.nan)
     for i in order[~np.isnan(points[order]).any(axis=1)]:
-        if points[i, 1] > best[1]:
+        if not points[i, 1] <= best[1]:
             best = points[i]
         front[i] = (points[i] == best).all()
     return front

@@ -226,12 +226,16 @@ class Store:
             db.execute(f"UPDATE runs SET {change} WHERE id = ?", (time.time(), key, row["id"]))
         return row["id"], config
 
-    def put_back(self, run: int) -> None:
-        """Queue a claimed run again, to go on from its checkpoint, unless somebody asked to cancel it."""
+    def put_back(self, run: int, failed: bool) -> None:
+        """Queue a claimed run again, to go on from its checkpoint, unless somebody asked to cancel it.
+
+        An attempt that has not failed does not count.
+        """
         with self.writing() as db:
             unwanted = "status = 'running' AND wanted = 'cancel' AND id = ?"
             db.execute(f"UPDATE runs SET status = 'cancelled', ended = ? WHERE {unwanted}", (time.time(), run))
-            db.execute("UPDATE runs SET status = 'queued' WHERE status = 'running' AND id = ?", (run,))
+            change = f"status = 'queued', attempts = attempts - {0 if failed else 1}"
+            db.execute(f"UPDATE runs SET {change} WHERE status = 'running' AND id = ?", (run,))
 
     def record(self, told: Iterable[tuple[int, Event]]) -> None:
         """What running runs told, all in one transaction."""

@@ -89,7 +89,14 @@ def children(pid: int) -> list[int]:
 
 def origins(runner: int) -> list[int]:
     """The process that a runner's workers are forked from."""
-    return [child for child in children(runner) if b"forkserver" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [child for child in children(runner) if b"forkserver" in command_line(child)]
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def workers(runner: int) -> list[int]:
@@ -105,7 +112,8 @@ def victim_of(home: Path, kind: str, command: subprocess.Popen[str], moment: ran
         return runner
     if kind == "origin":
         return next((origin for origin in origins(runner) if children(origin)), None)
-    return moment.choice(workers(runner)) if workers(runner) else None
+    alive = workers(runner)
+    return moment.choice(alive) if alive else None
 
 
 def disturbed(home: Path, kind: str, kills: int, seed: int) -> int:
@@ -120,7 +128,7 @@ def disturbed(home: Path, kind: str, kills: int, seed: int) -> int:
             if victim := victim_of(home, kind, command, moment):
                 os.kill(victim, signal.SIGKILL)
                 done += 1
-        except (ProcessLookupError, FileNotFoundError):
+        except ProcessLookupError:
             pass
         if kind == "command":
             command.wait()

@@ -103,6 +103,16 @@ def test_sweeps_tell_their_statuses_and_their_best(store):
     assert row["cells"]["acc"]["text"] == "75.50"
 
 
+def test_a_sweep_is_as_good_as_its_best_configuration_and_done_but_for_what_was_cancelled(store):
+    sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": [1, 4], "seed": [0, 1, 2]}))
+    for acc in (90.0, 60.0, 80.0, 70.0):  # modules 1 and 4, seed after seed
+        finish(store, store.claim()[0], acc)
+    store.cancel(store.runs_of(sweep))
+    [row] = [listing.sweep_row(row, None)["cells"] for row in listing.sweeps(store)]
+    assert row["acc"]["value"] == 85.0
+    assert row["done"]["value"] == pytest.approx(4 / 6)
+
+
 def test_shared_runs_are_known_to_all_their_sweeps(store):
     first = store.submit(SPEC, "First")
     store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")

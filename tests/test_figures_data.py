@@ -1,5 +1,8 @@
 """The numbers behind every plot and table."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -153,6 +156,17 @@ def test_the_envelope_is_what_nobody_dominates(store):
     assert figure["data"][0]["x"] == [0.5, 0.75, 1.0]
 
 
+def test_what_went_to_infinity_has_no_place_in_a_plot(store):
+    learn(store, np.inf)
+    learn(store)
+    learn(store, np.inf)
+    frame = points(store)
+    assert np.isnan(frame["x"][1])
+    assert (frame["x"][0], frame["front"][0]) == (0.5, True)  # the other seed is known
+    json.dumps(interactive.frontier(frame, View()), allow_nan=False)
+    json.dumps(interactive.transfer(frame, View()), allow_nan=False)
+
+
 def test_words_tell_who_dominates_whom(store):
     frame = pd.DataFrame(
         {
@@ -200,7 +214,7 @@ def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store)
         }
         assert list(shown) == frame["key"].tolist()[:2]
         assert list(shown.values()) == ["circle-open", "circle-open"]
-        assert all(trace["uid"].isalnum() or "_" in trace["uid"] for trace in figure["data"])
+        assert all(re.fullmatch(r"\w+", trace["uid"], re.ASCII) for trace in figure["data"])
     heat = interactive.matrices({"a": R, "b": R[:2]})
     assert [trace.z.shape for trace in heat.data] == [(3, 3), (2, 3)]
 

@@ -7,6 +7,7 @@ import resource
 import signal
 import sqlite3
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -193,9 +194,33 @@ def test_workers_whose_origin_ends_again_and_again_are_given_up_with_one_sentenc
     def start(self):
         raise EOFError  # what multiprocessing says then
 
+    monkeypatch.setattr(local, "CONTEXT", multiprocessing.get_context("forkserver"))
     monkeypatch.setattr(multiprocessing.context.ForkServerProcess, "start", start)
+    pool = LocalPool(2)
     with pytest.raises(UsageError, match="the process that workers are forked from ended, 3 times in a row"):
-        LocalPool(2)
+        until(lambda: pool.poll(0.1))
+
+
+def test_a_worker_that_never_starts_is_given_up_and_nobody_waits_for_it(monkeypatch):
+    monkeypatch.setattr(local, "CONTEXT", multiprocessing.get_context("forkserver"))
+    monkeypatch.setattr(multiprocessing.context.ForkServerProcess, "start", lambda self: threading.Event().wait())
+    monkeypatch.setattr(local, "STARTING", 0.3)
+    pool = LocalPool(1)
+    with pytest.raises(UsageError, match="its worker was silent for 0 s, 3 times in a row"):
+        until(lambda: pool.poll(0.1))
+
+
+@pytest.mark.parametrize(("how", "attempts"), [("cancelled", 0), ("lost", 1)])
+def test_only_an_attempt_that_its_worker_did_not_survive_counts(tmp_path, how, attempts):
+    store, pool = Store(tmp_path / "runs.db"), Scripted()
+    store.submit(SweepSpec())
+    runner = Runner(store, pool)
+    runner._tick()
+    pool.told = [(1, Ended(how))]
+    runner._tick()
+    pool.room = 0
+    runner._tick()
+    assert (one_run(store)["status"], one_run(store)["attempts"]) == ("queued", attempts)
 
 
 @pytest.mark.usefixtures("start_method")
@@ -203,7 +228,7 @@ def test_workers_killed_while_they_start_are_replaced_again_and_again():
     pool = LocalPool(1)
     for _ in range(4):
         killed = pool.workers[0]
-        os.kill(killed.process.pid, signal.SIGKILL)
+        os.kill(until(lambda one=killed: one.process.pid), signal.SIGKILL)
         until(lambda one=killed: pool.poll(0.1) or pool.workers[0] is not one)
     pool.close()
 

@@ -78,7 +78,7 @@ def test_a_result_is_final(store):
     done = store.claim()[0]
     finish(store, done)
     store.end(done, "failed", "too late")
-    store.put_back(done)
+    store.put_back(done, failed=True)
     assert store.rows("SELECT status FROM runs WHERE id = ?", done)[0]["status"] == "finished"
 
 
@@ -256,9 +256,9 @@ def test_a_run_wanted_again_while_it_is_cancelled_is_queued_and_the_other_way_ro
     one, other = store.claim()[0], store.claim()[0]
     store.cancel([one])
     store.resume([one])
-    store.put_back(one)
+    store.put_back(one, failed=False)
     store.cancel([other])
-    store.put_back(other)
+    store.put_back(other, failed=False)
     statuses = {row["id"]: row["status"] for row in store.rows("SELECT id, status FROM runs")}
     assert (statuses[one], statuses[other]) == ("queued", "cancelled")
 

@@ -45,10 +45,12 @@ export default function ({ parentElement, data, setStateValue }) {
     if (host.held) return (host.waiting = () => draw(Plotly)); // new points wait while somebody drags
     const figure = dressed(JSON.parse(data.figure), data, host);
     const buttons = [["zoom2d", "pan2d", "select2d", "lasso2d"], ["resetScale2d"]];
-    const config = { responsive: true, displaylogo: false, modeBarButtons: buttons };
+    const config = { displaylogo: false, modeBarButtons: buttons };
     Plotly.react(host, figure.data, figure.layout, config);
     if (host.bound) return;
     host.bound = true;
+    // not only the window changes its width: the sidebar opens and closes
+    new ResizeObserver(() => host.clientWidth && Plotly.Plots.resize(host)).observe(parentElement);
     host.addEventListener("pointerdown", () => (host.held = true), true);
     window.addEventListener("pointerup", () => setTimeout(() => {
       const waiting = host.waiting;

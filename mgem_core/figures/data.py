@@ -100,6 +100,8 @@ def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = N
     seen = (watch or Watch()).look(store, runs)
     told = [_of_run(seen[run], view) for run in runs["id"]]
     shown = dict(zip(MEASURES, np.array([values for values, _ in told], float).T, strict=True))
+    for values in shown.values():
+        values[~np.isfinite(values)] = np.nan  # of a run that went astray, there is no place for it in a plot
     which, texts = pd.factorize(runs["configuration"])
     status = runs["status"].to_numpy()
     learned = np.array([len(curve) for _, curve in told])
@@ -171,14 +173,22 @@ def _lines(frame: pd.DataFrame) -> list[str]:
     skip = {*frames.COLUMNS, "configuration", "benchmark", "strength", "seed", "progress"}
     rows = frame[["label", *(name for name in frame.columns if name not in skip)]].to_dict("records")
     values: dict[str, dict[str, set[str]]] = {row["label"]: {} for row in rows}
-    for row in rows:
+    told = [{name: _value(value) for name, value in row.items() if _known(value)} for row in rows]
+    for row in told:
         for name, value in row.items():
-            values[row["label"]].setdefault(name, set()).add(str(value))
+            values[row["label"]].setdefault(name, set()).add(value)
     apart = {label: [name for name, own in fields.items() if len(own) > 1] for label, fields in values.items()}
     return [
-        " · ".join([row["label"], *(f"{name.replace('_', ' ')} {_value(row[name])}" for name in apart[row["label"]])])
-        for row in rows
+        " · ".join(
+            [row["label"], *(f"{name.replace('_', ' ')} {row[name]}" for name in apart[row["label"]] if name in row)]
+        )
+        for row in told
     ]
+
+
+def _known(value: object) -> bool:
+    """A run of an older version may lack a field."""
+    return value is not None and value == value
 
 
 def _value(value: object) -> str:

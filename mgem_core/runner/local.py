@@ -6,9 +6,10 @@ On Linux they are forked from one process that has imported torch, so that each 
 import multiprocessing
 import signal
 import sys
+import threading
 import time
 from contextlib import suppress
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -17,19 +18,18 @@ from mgem_core.runner import Ended, Told, worker
 
 SILENT = 60.0  # seconds without a sign of life after which a worker is given up
 STARTING = 300.0  # the same for its first one: importing torch from a slow disk takes long
-ORPHANED = 255  # exit code of a worker after the process that it was forked from: what became of it nobody knows
-FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, ORPHANED)  # exit codes of a worker that somebody ended
+ORPHANED = 255  # the exit code that multiprocessing tells of a worker whose origin has gone
+FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM)  # exit codes of a worker that somebody ended
 STARTS = 3  # workers in a row that do not start, after which no more are tried
 STUBBORN = 1.2  # seconds after which a worker that does not cancel is ended
-CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")  # forks are fragile there
+CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")  # macOS: forks are fragile
 CONTEXT.set_forkserver_preload(["mgem_core.engine"])
 
 
 class LocalPool:
     def __init__(self, workers: int):
-        self.size, self.workers = workers, list[_Worker]()
+        self.workers = [_Worker() for _ in range(workers)]
         self.stillborn = 0  # in a row
-        self._fill()
 
     def free(self) -> int:
         return sum(one.idle() for one in self.workers)
@@ -46,36 +46,28 @@ class LocalPool:
                 one.tell(("cancel", run))
 
     def poll(self, seconds: float) -> list[tuple[int, Told]]:
-        wait([end for one in self.workers for end in (one.pipe, one.process.sentinel)], seconds)
+        wait([end for one in self.workers for end in one.ends()], seconds)
         told = []
         for one in list(self.workers):
             told += one.told()
             if reason := one.gone():
                 if one.run is not None:
-                    no_fault_of_the_run = one.unwanted or one.process.exitcode == ORPHANED
+                    no_fault_of_the_run = one.unwanted or one.orphaned()
                     told.append((one.run, Ended("cancelled") if no_fault_of_the_run else Ended("lost", reason)))
                 self._replace(one, reason)
         return told
 
     def _replace(self, lost: "_Worker", reason: str) -> None:
+        """Another worker for a lost one; where none would start, those that are left must do."""
         lost.end()
         self.workers.remove(lost)
         if lost.ready:
             self.stillborn = 0
-        elif lost.process.exitcode not in FROM_OUTSIDE:
-            self.stillborn += 1
-        self._fill(reason)
-
-    def _fill(self, reason: str = "") -> None:
-        """As many workers as there should be; where no more would start, those that are left must do."""
-        while len(self.workers) < self.size and self.stillborn < STARTS:
-            try:
-                self.workers.append(_Worker())
-            except (EOFError, OSError):
-                time.sleep(0.2)  # until the system knows that it is dead: then another one is started
-                self.stillborn += 1
-                reason = "the process that workers are forked from ended"
-        if not self.workers:
+        elif lost.process.exitcode not in FROM_OUTSIDE and not lost.orphaned():
+            self.stillborn += STARTS if lost.failure else 1
+        if self.stillborn < STARTS:
+            self.workers.append(_Worker())
+        elif not self.workers:
             raise UsageError(f"no worker could be started ({reason}, {STARTS} times in a row); runner.log tells more.")
 
     def close(self) -> None:
@@ -87,12 +79,31 @@ class _Worker:
     def __init__(self) -> None:
         self.pipe, theirs = CONTEXT.Pipe()
         self.process: BaseProcess = CONTEXT.Process(target=worker.main, args=(theirs,), daemon=True)
-        self.process.start()
-        theirs.close()
-        self.ready = False
+        self.ready, self.failure = False, ""
+        threading.Thread(target=self._start, args=[theirs], daemon=True).start()  # it takes as long as importing torch
         self.run: int | None = None
         self.unwanted: float | None = None
         self.heard = time.monotonic()
+
+    def _start(self, theirs: Connection) -> None:
+        for _ in range(STARTS):
+            try:
+                self.process.start()
+                break
+            except (EOFError, OSError) as error:
+                reason = f"it could not be started: {str(error) or 'the process that workers are forked from ended'}"
+                time.sleep(0.2)  # then the system knows that it is dead, and the next try has another one
+        else:
+            self.failure = reason
+        theirs.close()
+
+    def ends(self) -> list[Any]:
+        """What to wait for."""
+        return [self.pipe, self.process.sentinel] if self.process.pid else [self.pipe]
+
+    def orphaned(self) -> bool:
+        """Did it go with the process that it was forked from? What became of it nobody knows."""
+        return CONTEXT.get_start_method() == "forkserver" and self.process.exitcode == ORPHANED
 
     def idle(self) -> bool:
         return self.ready and self.run is None
@@ -117,6 +128,8 @@ class _Worker:
 
     def gone(self) -> str:
         """Why this worker is of no more use, if so."""
+        if self.failure:
+            return self.failure
         if (code := self.process.exitcode) is not None:
             return (
                 f"its worker process was ended by signal {-code}"
@@ -130,6 +143,7 @@ class _Worker:
         return f"its worker was silent for {allowed:.0f} s" if now - self.heard > allowed else ""
 
     def end(self) -> None:
-        self.process.kill()
-        self.process.join()
+        if self.process.pid:  # one that has not started yet ends when it finds its pipe closed
+            self.process.kill()
+            self.process.join()
         self.pipe.close()

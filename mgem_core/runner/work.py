@@ -103,7 +103,7 @@ class Runner:
 
     def _settle(self, run: int, end: Ended) -> None:
         if end.how == "cancelled" or (end.how == "lost" and self.store.attempts(run) < ATTEMPTS):
-            self.store.put_back(run)  # somebody may have changed his mind meanwhile, either way
+            self.store.put_back(run, failed=end.how == "lost")  # somebody may have changed his mind meanwhile
         elif end.how == "lost":
             self.store.end(run, "failed", f"{end.reason}, {ATTEMPTS} times.")
         elif end.how == "failed":

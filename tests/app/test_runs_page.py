@@ -179,8 +179,10 @@ def test_the_store_is_compacted(store, finished):
 
 
 def test_more_like_this_fills_the_form_on_explore(store, finished):
+    store.submit(SweepSpec(base={"tasks": 2, "method": "single"}), "Newer")
     page = press(opened(runs="r3"), "More like this")
     assert "What to run" in told(page)
+    assert page.query_params["sweep"] == f"s{finished}"  # where it came from, though there is a newer one
     assert page.session_state["run families"] == ["p-mGEM"]
     assert page.session_state["run modules"] == [4]
     assert page.session_state["run tasks"] == 2
