@@ -133,8 +133,12 @@ def disturbed(home: Path, kind: str, kills: int, seed: int) -> int:
         if kind == "command":
             command.wait()
             command = mgem(home, "sweep", *GRID, *RUNNER, "--json")
-    out, _ = command.communicate(timeout=240)
-    assert json.loads(out)["counts"]["finished"] == 12, json.loads(out)["counts"]
+    told = json.loads(command.communicate(timeout=240)[0])
+    if told["counts"]["failed"]:  # a run that was hit three times is given up until somebody asks for it again
+        errors = {run["error"] for run in told["runs"] if run["status"] == "failed"}
+        assert errors == {"its worker process was ended by signal 9, 3 times."}
+        told = json.loads(mgem(home, "sweep", *GRID, *RUNNER, "--json").communicate(timeout=240)[0])
+    assert told["counts"]["finished"] == 12, told["counts"]
     return done
 
 
