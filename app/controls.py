@@ -3,7 +3,7 @@
 from typing import Any
 
 import streamlit as st
-from form import DEFAULTS, FAMILIES, NUMBERS, bar, is_number, numbers, said
+from form import DEFAULTS, FAMILIES, LABELS, NUMBERS, bar, is_number, numbers, said
 from pydantic import ValidationError
 
 from mgem_core import RunConfig
@@ -54,9 +54,9 @@ def panel() -> tuple[dict[str, Any], Any]:
     )
     if "preset filled" not in st.session_state:
         _preset()
+    about, summary = st.container(), st.container()  # always there: what follows keeps its place, and stays open
     if st.session_state["preset"] in PRESETS:
-        st.caption(PRESETS[st.session_state["preset"]][0])
-    summary = st.container()
+        about.caption(PRESETS[st.session_state["preset"]][0])
     if wrong:
         summary.warning(" ".join(wrong))
     own: dict[str, Any] = {"on_change": _own, "persist_state": "session"}
@@ -68,7 +68,8 @@ def panel() -> tuple[dict[str, Any], Any]:
     most = sum(len(layer.tensors) for layer in layers(network, 10))
     counts = sorted({*range(2, min(most, 9) + 1), *st.session_state[key("modules")]})
     _several("Module counts", counts, "modules", "Parameter modules D of p-mGEM, md-GEM and approx-GEM")
-    _partitions(network, most)
+    with st.container():
+        _partitions(network, most)
     counts = sorted({2, 3, 4, 6, *st.session_state[key("splits")]})
     _several("Split counts", counts, "splits", "Parts K of each task's memory, for d-mGEM, md-GEM and approx-GEM")
     st.multiselect(
@@ -147,7 +148,8 @@ def _more(own: dict[str, Any]) -> None:
         with columns[number % 2]:
             small = {"min_value": 0.0, "step": 0.01, "format": "%g"} if name == "lr" else {"min_value": 0, "step": 1}
             st.number_input(
-                str(RunConfig.model_fields[name].description).capitalize(),
+                LABELS[name],
+                value=None,
                 key=key(name),
                 placeholder=f"{defaults[name]:g}",
                 **small,

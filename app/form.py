@@ -18,6 +18,7 @@ from mgem_core.sweeps import SweepSpec
 FAMILIES = list(STYLE)
 BASELINES = ("EWC", "MER", "Single", "Independent")
 NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "probe_every")
+LABELS = {name: str(RunConfig.model_fields[name].description).capitalize() for name in NUMBERS}
 CHOICES = ("trigger", "split_by", "strength_kind")  # fields with a few named values
 DEFAULTS: dict[str, Any] = {
     **{"benchmarks": ["mnist5k-permutations"], "network": "", "families": ["GEM"], "modules": [4], "splits": [2]},
@@ -87,7 +88,8 @@ def _runs(said: str) -> tuple[str, list[RunConfig]]:
     try:
         return "", spec_of(json.loads(said)).runs()
     except ValidationError as error:
-        return explain(error), []
+        field, sep, rest = explain(error).partition(" ")
+        return LABELS.get(field, field) + sep + rest, []  # the field as it is called on the page
 
 
 def _lack(said: dict[str, Any]) -> str:

@@ -25,7 +25,9 @@ def progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
     if done < total:
         spent = runs.loc[runs["status"] == "finished", "seconds"].mean()
         at_once = max(1, min(counts["running"] or default_workers(), total - done))
-        if spent == spent:
+        if not counts["running"] and store.counts()["running"]:
+            words.append("waiting for runs that were asked for before")
+        elif spent == spent:
             left = (1 - runs.loc[runs["status"].isin(["running", "queued"]), "progress"]).sum() * spent / at_once
             words += [f"{state.duration(left)} left", f"{60 * at_once / spent:.0f} runs per minute"]
         else:
@@ -90,11 +92,11 @@ def results(store: Store, sweep: int, view: View, hide: bool) -> None:
     runs = state.runs(store, sweep)
     points = data.points(store, runs, view, state.watch())
     picked, marked = (state.kept(name, set(points["key"])) for name in ("chosen", "marked"))
-    left, right = st.columns([9, 1], vertical_alignment="center")
-    with left:
-        progress(store, sweep, runs)
-    with right:
-        share()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container():
+            progress(store, sweep, runs)
+        with st.container(width="content"):
+            share()
     what = f"{sweep} {view.benchmark}"
     x, y = axis_titles(view)
     left, right = st.columns(2)
@@ -127,7 +129,7 @@ def results(store: Store, sweep: int, view: View, hide: bool) -> None:
 
 def share() -> None:
     """Here, not above: the link tells what has just been selected, too."""
-    with st.popover("Share", width="stretch"):
+    with st.popover("Share"):
         st.markdown("This link shows the same view to anyone who can reach this server:")
         address = f"{(st.context.url or '').split('?')[0]}?{urlencode(st.query_params.to_dict())}"
         st.code(address, language=None, wrap_lines=True)
@@ -146,6 +148,8 @@ def mark(keys: list[str]) -> None:
 def waiting(runs: pd.DataFrame, view: View, text: str) -> None:
     if view.after == 1:
         text = "After the first task there is no old one to keep yet."
+    elif view.after and view.pair and view.pair[1] >= view.after:
+        text = f"After task {view.after}, task {view.pair[1] + 1} has not been learned yet; choose another pair."
     elif not runs["status"].isin(["running", "queued"]).any():
         text = "These runs have measured nothing to show here."
     st.info(text)

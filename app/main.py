@@ -9,7 +9,8 @@ st.set_page_config(page_title="mGEM Explorer", page_icon="🧭", layout="wide", 
 parts.provide_plotly()
 st.logo(Path(__file__).with_name("logo.svg"), size="large")
 STYLE = """
-.stMainBlockContainer { padding: 4.25rem 2rem 2rem }
+.stMainBlockContainer { padding: 4.25rem 2rem 2rem; container-type: inline-size }
+@container (max-width: 45rem) { .stColumn { min-width: 100% } }  /* beside an open sidebar, too */
 .stSidebar [data-testid=stSidebarUserContent] { padding-top: 0 }
 .stToastContainer { top: auto !important; bottom: 1rem }  /* not over the buttons */
 """

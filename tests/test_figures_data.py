@@ -180,7 +180,8 @@ def test_words_tell_who_dominates_whom(store):
         }
     )
     words = data.in_words(frame)
-    assert words[0].startswith("p-mGEM(4) dominates 50 % of GEM's frontier, GEM 0 % of p-mGEM(4)'s; hypervolume +")
+    assert words[0].startswith("p-mGEM(4) dominates 50 % of GEM's frontier, GEM 0 % of p-mGEM(4)'s; the hypervolume of")
+    assert words[0].endswith("% larger.")
     assert words[-1] == "Best ACC: p-mGEM(4) at q = 1 with 73.46 ± 0.50."
     assert data.in_words(frame.iloc[:0]) == []
 

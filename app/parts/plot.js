@@ -18,6 +18,7 @@ function dressed(figure, data, host) {
   Object.assign(layout, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: data.height, autosize: true });
   layout.font = { ...layout.font, color: text, family: look.fontFamily };
   layout.uirevision = data.revision;
+  layout.modebar = { ...layout.modebar, color: "#808080", activecolor: text };
   for (const name of Object.keys(layout).filter((name) => /^[xy]axis/.test(name))) {
     Object.assign(layout[name], { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true });
   }
@@ -46,7 +47,10 @@ export default function ({ parentElement, data, setStateValue }) {
     const figure = dressed(JSON.parse(data.figure), data, host);
     const buttons = [["zoom2d", "pan2d", "select2d", "lasso2d"], ["resetScale2d"]];
     const config = { displaylogo: false, modeBarButtons: buttons };
-    Plotly.react(host, figure.data, figure.layout, config);
+    const emptied = host.shown?.length && !data.selected.length; // plotly itself would keep a box that was drawn
+    host.shown = data.selected;
+    Plotly.react(host, figure.data, figure.layout, config).then(
+      () => emptied && Plotly.update(host, { selectedpoints: [null] }, { selections: [] }));
     if (host.bound) return;
     host.bound = true;
     // not only the window changes its width: the sidebar opens and closes

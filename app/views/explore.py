@@ -27,7 +27,9 @@ def launch(store: Store, spec: SweepSpec, name: str) -> None:
     state.put_in_url("sweep", [f"s{sweep}"])
     live.pick([])
     live.mark([])
-    state.later(f"{name} launched: {several(len(store.runs_of(sweep)), 'run')}.")
+    known = store.counts(sweep)["finished"]
+    reused = f", {known:,} of them known already" if known else ""
+    state.later(f"{name} launched: {several(len(store.runs_of(sweep)), 'run')}{reused}.")
 
 
 def what_to_run(store: Store) -> None:

@@ -228,11 +228,12 @@ def in_words(points: pd.DataFrame) -> list[str]:
 
 def _against(name: str, base: str, lines: dict[str, np.ndarray], volume: dict[str, float]) -> str:
     share, back = (100 * share_dominated(lines[one], lines[other]) for one, other in ((base, name), (name, base)))
-    gain = f"; hypervolume {100 * (volume[name] / volume[base] - 1):+.0f} %" if volume[base] > 0 else ""
-    gain = gain.replace("-", "−")
+    gain = round(100 * (volume[name] / volume[base] - 1)) if volume[base] > 0 else None
+    larger = f"{abs(gain)} % {'larger' if gain > 0 else 'smaller'}" if gain else "as large"
+    told = "" if gain is None else f"; the hypervolume of {name} is {larger}"
     if share == back == 0:
-        return f"{name} and {base}: neither frontier dominates any of the other{gain}."
-    return f"{name} dominates {share:.0f} % of {base}'s frontier, {base} {back:.0f} % of {name}'s{gain}."
+        return f"{name} and {base}: neither frontier dominates any of the other{told}."
+    return f"{name} dominates {share:.0f} % of {base}'s frontier, {base} {back:.0f} % of {name}'s{told}."
 
 
 def titled(row: pd.Series) -> str:

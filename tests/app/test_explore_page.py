@@ -25,6 +25,11 @@ def told(page: AppTest) -> str:
     return " ".join(one.value for kind in kinds for one in kind)
 
 
+def bar(page: AppTest) -> str:
+    """What is written over the progress bar."""
+    return page.get("progress")[0].proto.text
+
+
 def train(store: Store, acc: float = 80.0) -> None:
     """Let the next queued run learn its two tasks."""
     run, config = store.claim()
@@ -66,6 +71,29 @@ def test_a_problem_is_told_and_nothing_can_be_launched(store):
     page.text_input(key="run own").set_value("fc1=0,fc2=x,fc3=1").run()
     assert any("it must map every layer or tensor to a module number" in one.value for one in page.error)
     assert button(page, "Launch").disabled
+
+
+def test_what_is_known_already_is_announced_and_what_waits_says_so(store):
+    store.submit(SPEC)
+    for _ in range(3):
+        train(store)
+    store.claim()
+    assert "waiting for" not in bar(opened())
+    page = opened()
+    page.session_state["more like"] = SweepSpec(base=SPEC.base, grid={**SPEC.grid, "strength": [0.5, 0.6]})
+    page.run()
+    button(page, "Launch").click().run()
+    assert page.toast[0].value == "Own sweep launched: 8 runs, 3 of them known already."
+    with store.writing() as db:  # the one that trains is of another sweep alone
+        db.execute("DELETE FROM members WHERE sweep = 2 AND run = 4")
+    assert "waiting for runs that were asked for before" in bar(opened(sweep="s2"))
+
+
+def test_a_pair_that_was_not_learned_yet_is_told(store):
+    store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}))
+    run, _ = store.claim()
+    store.record([(run, TaskLearned(task, np.full(3, 80.0), 1.0)) for task in (0, 1)])
+    assert "After task 2, task 3 has not been learned yet" in told(opened(pair="1 → 3", after="2"))
 
 
 def test_stop_cancels_and_resume_queues_again(store):

@@ -53,11 +53,14 @@ def test_a_run_in_the_widgets_means_that_run():
         ({"families": ["d-mGEM"], "splits": []}, "d-mGEM needs a number of splits greater than 1; add one."),
         ({"families": ["md-GEM"], "splits": []}, "md-GEM needs a number of splits greater than 1; add one."),
         ({"own": "fc1=0"}, "modules is {'fc1': 0}; 'fc2.weight' is in no module; assign every layer or tensor to one."),
-        ({"memory": 5000}, "memory is 5000; a task of 100 iterations × 10 samples shows 1000 different ones"),
+        (
+            {"memory": 5000},
+            "Samples kept per task is 5000; a task of 100 iterations × 10 samples shows 1000",
+        ),
         ({"strengths": [-1.0]}, "strength is -1.0; it must be a number from 0 to a million"),
         ({"trigger": []}, "Choose at least a trigger."),
         ({"families": ["EWC"], "own": "fc1=0,fc2=0,fc3=1", "strengths": []}, "Choose at least a memory strength."),
-        ({"lr": 0.0}, "lr is 0.0; it must be greater than 0."),
+        ({"lr": 0.0}, "Learning rate is 0.0; it must be greater than 0."),
     ],
 )
 def test_what_cannot_be_launched_is_told_in_a_sentence(said, sentence):

@@ -136,6 +136,40 @@ def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_sa
     other.context.close()
 
 
+def test_a_box_filters_the_table_and_show_all_takes_it_away(page, finished):
+    opened(page, f"{finished}/?sweep=s1")
+    wait_for_points(page, 0, 12)
+    rows, plot = page.locator(".configurations tbody tr"), page.locator(".plot").first
+    box = plot.locator(".nsewdrag").first.bounding_box()
+    page.mouse.move(box["x"] + 20, box["y"] + 20)
+    plot.locator(".modebar-btn[data-val=select]").click()
+    right = max(page.evaluate(f"{PLOT.format(n=0)}._fullData.flatMap((trace) => trace.customdata ? trace.x : [])"))
+    at = page.evaluate(f"{PLOT.format(n=0)}._fullLayout.xaxis.c2p({right})")
+    page.mouse.move(box["x"] + at - 8, box["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + at + 8, box["y"] + box["height"] - 2, steps=5)
+    page.mouse.up()
+    page.get_by_role("button", name="Show all", exact=True).wait_for()
+    assert 1 <= rows.count() < 12
+    press(page, "Show all")
+    expect(rows).to_have_count(12)
+    expect(plot.locator(".selectionlayer path")).to_have_count(0)
+
+
+def test_a_cleared_number_is_the_default_again_and_more_stays_open(page, finished):
+    opened(page, finished)
+    page.get_by_text("More", exact=True).click()
+    rate = page.get_by_role("spinbutton", name="Learning rate")
+    rate.fill("0")
+    rate.press("Tab")
+    expect(page.get_by_text("Learning rate is 0.0; it must be greater than 0.")).to_be_visible()
+    expect(rate).to_be_visible()
+    rate.fill("")
+    rate.press("Tab")
+    expect(page.get_by_role("button", name=re.compile("^Launch"))).to_be_enabled()
+    expect(rate).to_be_visible()
+
+
 def accuracies(page: Page) -> list[str]:
     return page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts()
 
