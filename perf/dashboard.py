@@ -165,6 +165,8 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             times.append(first_page(page, Path(folder) / f"fresh{number}", reading))
             page.close()
+            time.sleep(4)  # the last server's workers are gone then
+        print("  first page, each:", " ".join(f"{t[0]:.1f}" for t in times))
         print(f"make run to first page: {min(t[0] for t in times):.1f} s (wanted: at most 4)")
         print(f"Launch to first live point: {min(times[0][1], times[2][1]):.1f} s after 4 s of reading,", end=" ")
         print(f"{min(times[1][1], times[3][1]):.1f} s if pressed at once (wanted: at most 6)")

@@ -33,7 +33,7 @@ function dressed(figure, data, host) {
 }
 
 export default function ({ parentElement, data, setStateValue }) {
-  if (!data) return void plotly(); // load it, for plots to come
+  if (!data) return void setTimeout(plotly, 1000); // load it for plots to come, after this page
   const host = parentElement.querySelector(".plot");
   host.setAttribute("aria-label", data.about);
   host.style.minHeight = `${data.height}px`;
