@@ -25,9 +25,8 @@ def offer(store: Store, sweep: int | None, view: View, runs: list[int] | None = 
         if not _ready(store, what, view, store.runs_of(sweep) if sweep is not None else runs or [], sweep is None):
             st.info("There is nothing of that to take along yet.")
             return
-        names = {
-            format: files.filename(files.name_of(store, sweep, runs), what, format, view) for format in files.WHATS[what]
-        }
+        of = files.name_of(store, sweep, runs)
+        names = {format: files.filename(of, what, format, view) for format in files.WHATS[what]}
         st.caption(Path(next(iter(names.values()))).stem)
         with st.container(horizontal=True):
             for format, name in names.items():

@@ -146,7 +146,3 @@ def _parser() -> argparse.ArgumentParser:
     quick.set_defaults(command=_quick)
     quick.add_argument("--seed", type=int, default=0, metavar="N")
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

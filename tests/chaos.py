@@ -36,7 +36,7 @@ VICTIMS = ("worker", "origin", "runner", "command")
 
 def mgem(home: Path, *arguments: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "MGEM_HOME": str(home)}
-    command = [sys.executable, "-m", "mgem_core.cli", *arguments]
+    command = [sys.executable, "-m", "mgem_core", *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 

@@ -28,7 +28,7 @@ LAYOUT: dict[str, Any] = {
     "margin": {"l": 62, "r": 36, "t": 8, "b": 48},
     "hovermode": "closest",
     "dragmode": "zoom",
-    "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)"},
+    "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": "#808080", "activecolor": "#404040"},
     "legend": {"itemsizing": "constant", "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
     "uirevision": "kept",  # zoom and selection outlive new data
 }
