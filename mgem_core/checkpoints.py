@@ -1,17 +1,33 @@
-"""A run's state as bytes, and back: refused in one sentence where it is damaged or another run's."""
+"""A run's state as bytes, and back: a checksum over everything, a header that says which run it is, the state itself.
 
+Whatever does not fit is refused with its reason: a run must never go on from anything but its own whole state. The header
+can be read without torch.
+"""
+
+import hashlib
 import io
-import pickle
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import torch
-from pydantic import ValidationError
 
 from mgem_core.config import RunConfig, UsageError
 from mgem_core.home import partial_of
 
-FORMAT = 1
+MAGIC = b"mgem checkpoint 2\n"  # 2: with a checksum and the run's key
+
+
+class UnusableCheckpointError(ValueError):
+    """Why a run cannot go on from there, as the end of a sentence: "its checkpoint …"."""
+
+
+@dataclass(frozen=True)
+class Header:
+    key: str  # of the run: its config, code, library versions and device
+    config: str  # as JSON
+    task: int  # the next step to take
+    step: int
+    events: int  # how many it had yielded before, without Started
 
 
 def check_writable(path: Path) -> None:
@@ -25,30 +41,76 @@ def check_writable(path: Path) -> None:
         raise UsageError(f"checkpoint is {str(path)!r}, but it cannot be written: {error.strerror}.") from None
 
 
-def pack(config: RunConfig, state: dict[str, Any]) -> bytes:
-    packed = io.BytesIO()
-    torch.save({"format": FORMAT, "config": config.model_dump_json(), **state}, packed)
-    return packed.getvalue()
+def read_file(path: Path, config: RunConfig) -> bytes:
+    """The file that a user wants to resume; one of another kind, or of a run with other settings, is the user's mistake."""
+    if not path.is_file():
+        raise UsageError(f"resume is {str(path)!r}, but there is no such file; leave it out to start anew.")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"resume is {str(path)!r}, but it cannot be read: {error.strerror}.") from None
+    if not content.startswith(MAGIC):
+        raise UsageError(f"resume is {str(path)!r}, which is no checkpoint of a run, or one of another version of mgem.")
+    try:
+        saved = RunConfig.model_validate_json(read_header(content).config).canonical()
+    except ValueError:  # damaged: the run will start again
+        return content
+    for name, now in config.canonical():
+        if (then := getattr(saved, name)) != now:
+            raise UsageError(f"resume is {str(path)!r}, a run with {name} {then!r}, not {now!r}; give the same settings.")
+    return content
 
 
-def load(source: Path | bytes, config: RunConfig) -> dict[str, Any]:
-    """The state saved there, for the same config, in the CPU's memory."""
-    path = "a checkpoint" if isinstance(source, bytes) else repr(str(source))
-    if isinstance(source, Path) and not source.is_file():
-        raise UsageError(f"resume is {path}, but there is no such file; leave it out to start anew.")
+def pack(header: Header, state: dict[str, Any]) -> bytes:
+    """The bytes of a checkpoint: magic, SHA-256 of all that follows, header, state."""
+    import torch
+
+    payload = io.BytesIO()
+    payload.write(json.dumps(asdict(header)).encode() + b"\n")
+    torch.save(state, payload)
+    checked = payload.getvalue()
+    return MAGIC + hashlib.sha256(checked).digest() + checked
+
+
+def read_header(content: bytes) -> Header:
+    """The header of a whole checkpoint; anything else is refused."""
+    return _parts(content)[0]
+
+
+def unpack(content: bytes, config: RunConfig, key: str) -> tuple[Header, dict[str, Any]]:
+    """The state of the run with this key, in the CPU's memory."""
+    import torch
+
+    header, payload = _parts(content)
+    if header.key != key:
+        same = header.config == config.model_dump_json()
+        other = "other code, other library versions or another kind of device" if same else "a run with other settings"
+        raise UnusableCheckpointError(f"was written by {other}")
+    steps = config.iterations if header.task < config.tasks else 0  # after the last task, there is no more step
+    if not (0 <= header.task <= config.tasks and 0 <= header.step <= steps and header.events >= 0):
+        raise UnusableCheckpointError(f"is damaged: it stands at step {header.step} of task {header.task + 1}")
     try:
-        file = io.BytesIO(source) if isinstance(source, bytes) else source
-        state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
-        known = state["format"], state["config"]
-    except (OSError, RuntimeError, EOFError, LookupError, TypeError, ValueError, pickle.UnpicklingError):
-        raise UsageError(f"resume is {path}, which is no checkpoint of a run, or a damaged one.") from None
-    if known[0] != FORMAT:
-        raise UsageError(f"resume is {path}, of checkpoint format {known[0]}; this version reads format {FORMAT}.")
+        state = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
+    except Exception as error:  # unpickling may raise anything
+        raise UnusableCheckpointError(f"is damaged ({type(error).__name__})") from None
+    if not isinstance(state, dict):
+        raise UnusableCheckpointError("is damaged: it holds no state")
+    return header, state
+
+
+def _parts(content: bytes) -> tuple[Header, bytes]:
+    start = len(MAGIC) + hashlib.sha256().digest_size
+    if not content.startswith(MAGIC):
+        raise UnusableCheckpointError("is damaged, or was written by another version of mgem")
+    checked = content[start:]
+    if hashlib.sha256(checked).digest() != content[len(MAGIC) : start]:
+        raise UnusableCheckpointError("is damaged: its checksum does not fit")
+    first, _, payload = checked.partition(b"\n")
     try:
-        saved = RunConfig.model_validate_json(known[1])
-    except ValidationError:
-        raise UsageError(f"resume is {path}, a run that this version of mgem does not know.") from None
-    if other := [name for name in RunConfig.model_fields if getattr(saved, name) != getattr(config, name)]:
-        now, then = getattr(config, other[0]), getattr(saved, other[0])
-        raise UsageError(f"resume is {path}, a run with {other[0]} {then!r}, not {now!r}; give the same settings.")
-    return state
+        header = Header(**json.loads(first))
+        valid = all(type(value) is Header.__annotations__[name] for name, value in asdict(header).items())
+    except (ValueError, TypeError):
+        valid = False
+    if not valid:
+        raise UnusableCheckpointError("is damaged: its header cannot be read")
+    return header, payload

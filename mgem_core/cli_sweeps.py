@@ -3,12 +3,15 @@
 import argparse
 import importlib.util
 import json
+import math
 import sys
 import time
 from typing import Any
 
 from mgem_core import RunConfig, UsageError, frames
 from mgem_core.presets import PRESETS
+from mgem_core.report import stored_run
+from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path, work
 from mgem_core.store import STATUSES, Store
 from mgem_core.streams import BENCHMARKS
@@ -31,9 +34,10 @@ def add_commands(commands: Any) -> None:
     sweep.add_argument("--json", action="store_true", help="print one JSON document when all runs have ended")
     _runner_options(sweep)
 
-    listing = commands.add_parser("runs", help="all sweeps and runs", allow_abbrev=False)
+    listing = commands.add_parser("runs", help="all sweeps and runs, or some of them in full", allow_abbrev=False)
     listing.set_defaults(command=_runs)
-    listing.add_argument("--json", action="store_true")
+    listing.add_argument("ids", nargs="*", metavar="RUN|SWEEP", help="r12, s3: these in full, with errors and tracebacks")
+    listing.add_argument("--json", action="store_true", help="print one JSON document")
     for name, command in (("resume", _resume), ("cancel", _cancel)):
         one = commands.add_parser(name, help=f"{name} runs or sweeps", allow_abbrev=False)
         one.set_defaults(command=command)
@@ -64,8 +68,9 @@ def _checked(options: argparse.Namespace) -> list[str]:
     """The options of the runner as its own command line."""
     if options.workers is not None and not 1 <= options.workers <= 256:
         raise UsageError(f"workers is {options.workers}; it must be from 1 to 256.")
-    if options.idle < 0 or options.gpus < 0:
-        raise UsageError("idle and gpus must be numbers of at least 0.")
+    for name in ("idle", "gpus"):
+        if not 0 <= (value := getattr(options, name)) < math.inf:
+            raise UsageError(f"{name} is {value}; it must be a number of at least 0.")
     if options.ray and importlib.util.find_spec("ray") is None:
         raise UsageError("ray is not installed; install it with: pip install 'mgem-explorer[ray]'.")
     line = ["--idle", str(options.idle), "--gpus", str(options.gpus)]
@@ -91,9 +96,8 @@ def _sweep(options: argparse.Namespace) -> int:
         _watch(store, sweep, runner)
     counts = store.counts(sweep)
     if options.json:
-        rows = frames.runs(store, sweep)
-        told = json.loads(rows.to_json(orient="records"))
-        print(json.dumps({"sweep": f"s{sweep}", "counts": counts, "runs": told}, indent=2))
+        runs = list(map(stored_run, store.run_records(sweep=sweep)))
+        print(json.dumps({"sweep": f"s{sweep}", "counts": counts, "runs": runs}, indent=2))
     elif not options.detach:
         print(_table(store, sweep))
     return 0 if options.detach or counts["finished"] == len(configs) else 1
@@ -115,9 +119,12 @@ def _values(text: str) -> list[str]:
 
 def _watch(store: Store, sweep: int, runner: list[str]) -> None:
     """Progress of the whole sweep until every run has ended; the runs go on if the watcher is stopped."""
-    start, live, said = time.monotonic(), sys.stderr.isatty(), ""
+    start, live, said, problem = time.monotonic(), sys.stderr.isatty(), "", ""
     before, process = _ended(store.counts(sweep)), None
     while True:
+        if not store.is_current():
+            reason = f"{store.path} was deleted or replaced while sweep s{sweep} was in it"
+            raise UsageError(f"{reason}; launch the sweep again to train it there.")
         counts = store.counts(sweep)
         total, ended = sum(counts.values()), _ended(counts)
         rate = (ended - before) / (time.monotonic() - start + 1e-9)
@@ -134,6 +141,10 @@ def _watch(store: Store, sweep: int, runner: list[str]) -> None:
             break
         if reason := refusal(process):
             raise UsageError(f"{reason} The sweep waits: mgem resume s{sweep} takes it up.")
+        if (current := current_problem()) != problem:
+            problem = current
+            clear = "\r\033[K" if live else ""
+            print(f"{clear}mgem: {problem or 'The problem is gone; runs go on.'}", file=sys.stderr, flush=True)
         if process is None or process.poll() is not None:  # should the runner have died, another one goes on
             process = ensure_runner(*runner)
         time.sleep(0.2)
@@ -164,19 +175,33 @@ def _mean_std(mean: float | None, std: float | None) -> str:
 
 def _runs(options: argparse.Namespace) -> int:
     store = Store(store_path())
-    every = frames.runs(store)
-    sweeps = store.rows("SELECT id, name, created FROM sweeps ORDER BY id")
+    chosen = _chosen(store, options.ids) if options.ids else None
+    runs = store.run_records(chosen)
+    sweeps = [] if options.ids else store.rows("SELECT id, name, created FROM sweeps ORDER BY id")
     if options.json:
         listed = [{"sweep": f"s{row['id']}", "name": row["name"], "counts": store.counts(row["id"])} for row in sweeps]
-        print(json.dumps({"sweeps": listed, "runs": json.loads(every.to_json(orient="records"))}, indent=2))
+        print(json.dumps({"sweeps": listed, "runs": list(map(stored_run, runs))}, indent=2))
         return 0
     for row in sweeps:
         counts = ", ".join(f"{count} {status}" for status, count in store.counts(row["id"]).items() if count)
         print(f"s{row['id']:<5} {row['name']:<24} {counts}")
-    for run in every.to_dict("records"):
-        acc, seed = _mean_std(run["acc"], None), f"seed {run['seed']}"
+    for run in runs:
+        acc, seed = _mean_std(run["acc"], None), f"seed {run['config'].get('seed')}"
         print(f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {run['error'] or ''}")
+        if options.ids:
+            _print_details(run)
     return 0
+
+
+def _print_details(run: dict[str, Any]) -> None:
+    """What the list leaves out: notices, where it was resumed, its settings, the traceback of a failure."""
+    if run["notice"]:
+        print(f"       {run['notice']}")
+    if run["resumed_task"] or run["resumed_step"]:
+        print(f"       It went on from step {run['resumed_step']} of task {run['resumed_task'] + 1}.")
+    print("       " + ", ".join(f"{name} {value}" for name, value in run["config"].items()))
+    if run["traceback"]:
+        print(run["traceback"])
 
 
 def _chosen(store: Store, ids: list[str]) -> list[int]:

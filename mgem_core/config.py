@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from mgem_core import learners, models, partition
@@ -155,24 +156,41 @@ class RunConfig(BaseModel):
         return self
 
     def canonical(self) -> "RunConfig":
-        """The same run with every field that means nothing to it at its default: equal runs have equal canonical forms."""
-        idle = {name for name in type(self).model_fields if not self._matters(name)}
+        """The same run written in one way: equal runs have equal canonical forms, with defaults where nothing matters."""
         defaults = dict(RunConfig.model_validate({"benchmark": self.benchmark, "method": self.method}))
-        plain = {name: defaults[name] for name in idle}
-        if isinstance(self.strength, tuple) and len(set(self.strength)) == 1:
-            plain["strength"] = self.strength[0]
-        return self.model_copy(update=plain)
+        matters = self.relevant_fields()
+        values = {name: defaults[name] for name in type(self).model_fields if name not in matters}
+        if "strength" in matters:
+            strengths = set(np.atleast_1d(self.strength).tolist())
+            values["strength"] = abs(strengths.pop()) if len(strengths) == 1 else self.strength  # abs: −0 is 0
+        if "modules" in matters:
+            values["modules"] = partition.simplest(models.layers(self.network, self.facts.classes), self.module_of)
+        if self.snap_splits == self.splits:
+            values["snap_splits"] = 0
+        return self.model_copy(update=values)
 
-    def _matters(self, field: str) -> bool:
-        if field in GEM_FIELDS:
-            splits = max(self.splits, self.snap_splits)
-            idle = {"ridge", "ridge_kind"} if self.solver == "approx" else {"split_by"} if splits == 1 else set()
-            return self.method == "gem" and field not in idle
-        if field == "memory":
-            return self.method in ("gem", "mer")
-        if field.startswith(("ewc_", "mer_")):
-            return field.startswith(f"{self.method}_")
-        return True
+    def relevant_fields(self) -> list[str]:
+        """The fields that decide what this run does."""
+        return [name for name in type(self).model_fields if name not in self._irrelevant_fields()]
+
+    def _irrelevant_fields(self) -> set[str]:
+        """Fields of other methods, and those to which other fields of this run leave no meaning."""
+        own = f"{self.method}_"
+        others = {
+            name for name in type(self).model_fields if name.startswith(("ewc_", "mer_")) and not name.startswith(own)
+        }
+        if self.method != "gem":
+            return others | set(GEM_FIELDS) | (set() if self.method == "mer" else {"memory"})
+        without_floor = not np.any(self.strength) or self.strength_kind == "margin"
+        meaningless = {
+            "trigger": without_floor,  # where nothing is violated, v = 0 solves the problem
+            "strength_kind": not np.any(self.strength),
+            "ridge": self.solver == "approx",
+            "ridge_kind": self.solver == "approx" or self.ridge == 0,
+            "split_by": max(self.splits, self.snap_splits if self.snap_every else 1) == 1,
+            "snap_splits": not self.snap_every,
+        }
+        return others | {name for name, idle in meaningless.items() if idle}
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())

@@ -47,6 +47,10 @@ class Restriction:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a number of at least 0")
 
 
+class NoSolutionError(ArithmeticError):
+    """The exact solver found no solution of a dual problem whose numbers are finite."""
+
+
 class Dual(NamedTuple):
     v: Floats  # [C]; all zero where the trigger left g as it is
     violated: bool  # some ⟨ĝ_c, g⟩ < γ_c
@@ -116,7 +120,7 @@ def _nonnegative(unit: Floats, c: Floats, floor: Floats, ridge: Floats) -> tuple
         if _optimal(H, slope / scale, u):
             return np.maximum(u, 0.0) * scale, retries
         ridge = np.maximum(ridge * 100, 1e-9)
-    raise FloatingPointError("no solution of the dual problem was found; check that the memory rows are finite")
+    raise NoSolutionError(f"the exact solver found no solution of a dual problem with {len(c)} memory rows")
 
 
 def _optimal(H: Floats, slope: Floats, u: Floats) -> bool:

@@ -6,10 +6,11 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -17,15 +18,19 @@ from numpy.typing import NDArray
 
 from mgem_core import checkpoints, direction, learners
 from mgem_core.config import RunConfig, UsageError
+from mgem_core.dual import NoSolutionError
 from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.gradients import Gradient, full_gradient, inner, kept_statistics, memory_rows
-from mgem_core.home import replace_file
+from mgem_core.home import replace_file, set_aside
+from mgem_core.keys import remember_code, run_key
 from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.randomness import rng
 from mgem_core.streams._stream import Batch
 
 CHUNK = 4096  # images per pass where a whole set is needed
+
+remember_code()  # the code that this process runs, whatever is edited later
 
 
 def run(
@@ -34,32 +39,66 @@ def run(
     checkpoint: str | os.PathLike[str] | Callable[[bytes], None] | None = None,
     resume: str | os.PathLike[str] | bytes | None = None,
     checkpoint_seconds: float = 30.0,
+    is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
-    """Train as `config` says and yield what happens; the same config yields the same numbers, to the last bit.
+    """Train as `config` says and yield what happens.
+
+    On the same machine, with the same torch build and number of threads, the same config yields the same numbers to the
+    last bit, interrupted or not.
 
     State is saved to the file `checkpoint` (or handed to it as bytes, if it is a function) after every task and every
     `checkpoint_seconds` in between. `resume` continues from such a file or bytes; a file goes on being renewed unless
-    `checkpoint` says otherwise. A request that cannot be met raises UsageError here, before anything runs.
+    `checkpoint` says otherwise. A checkpoint that is damaged or of other code is set aside, and the run starts from the
+    beginning: Started.notice says so. A request that cannot be met raises UsageError here, before anything runs.
+    When `is_cancelled` becomes true, RunCancelledError is raised soon, also in the middle of a long measurement.
     """
     if missing := config.facts.missing():
         raise UsageError(missing)
     device = pick_device(config.device)
-    source = resume if resume is None or isinstance(resume, bytes) else Path(resume)
-    state = None if source is None else checkpoints.load(source, config)
+    file = None if resume is None or isinstance(resume, bytes) else Path(resume)
     save: Callable[[bytes], None] | None = checkpoint if callable(checkpoint) else None
-    target = source if checkpoint is None else None if callable(checkpoint) else Path(checkpoint)
-    if isinstance(target, Path):
+    target = file if checkpoint is None else None if callable(checkpoint) else Path(checkpoint)
+    content = resume if isinstance(resume, bytes) else checkpoints.read_file(file, config) if file else None
+    if target:
         checkpoints.check_writable(target)
         save = partial(replace_file, target)
-    return _Run(config, device, save, checkpoint_seconds).events(state)
+    make = partial(_Run, config, device, save, checkpoint_seconds, is_cancelled)
+    with torch_threads(config.threads):
+        one = make()
+        if content is not None:
+            try:
+                one.restore(content)
+            except checkpoints.UnusableCheckpointError as error:
+                aside = f" It was set aside as {set_aside(file)}." if file else ""
+                one = make()  # restoring may have changed the other one already
+                one.notice = f"It started again from the beginning: its checkpoint {error}.{aside}"
+    return one.events()
+
+
+class RunCancelledError(Exception):
+    """The caller does not want the run any more."""
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Use that many threads within: one by default, since on small networks more are slower."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def pick_device(wanted: str) -> torch.device:
     """The device of that name; "auto" takes a GPU where there is one."""
     if wanted == "auto":
         wanted = "cuda" if torch.cuda.is_available() else "cpu"
-    device = torch.device(wanted)
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+    try:
+        device = torch.device(wanted)
+    except RuntimeError:
+        raise UsageError(f"device is {wanted!r}, which torch does not know; use cpu or auto.") from None
+    if device.type == "cuda" and not 0 <= (device.index or 0) < torch.cuda.device_count():  # cuda:128 has index −128
         count = torch.cuda.device_count()
         raise UsageError(f"device is {wanted!r}, but this machine has {count} CUDA devices; use cpu or auto.")
     if device.type == "mps" and not torch.backends.mps.is_available():
@@ -68,39 +107,59 @@ def pick_device(wanted: str) -> torch.device:
 
 
 class _Run:
-    def __init__(self, config: RunConfig, device: torch.device, save: Callable[[bytes], None] | None, save_seconds: float):
-        torch.set_num_threads(config.threads)  # one by default: on small networks more threads are slower
-        self.config, self.save, self.save_seconds = config, save, save_seconds
+    def __init__(
+        self,
+        config: RunConfig,
+        device: torch.device,
+        save: Callable[[bytes], None] | None = None,
+        save_seconds: float = math.inf,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ):
+        self.config, self.save, self.save_seconds, self.is_cancelled = config, save, save_seconds, is_cancelled
+        self.key, self.notice = run_key(config, device.type), ""
         self.stream = config.facts.open(config.tasks, config.seed).to(device)
         self.learner = learners.create(config, self.stream, device)
         self.task = self.step = 0  # the next step to take
         self.R = np.full((config.tasks, config.tasks), np.nan)
         self.seconds = self.step_seconds = 0.0  # spent before a resume; spent in steps
+        self.yielded = 0  # events, without Started
         for task in range(config.tasks):
             self.learner.check(task, self._shown(task))
 
-    def events(self, state: dict[str, Any] | None) -> Iterator[Event]:
-        if state:
-            self._restore(state)
-        config = self.config
-        self.started = self.saved = monotonic()
-        names = tuple(task.name for task in self.stream.tasks)
-        parameters = sum(p.numel() for p in self.learner.networks.parameters())
-        yield Started(config.label, names, config.iterations, parameters, self.task, self.step)
+    def events(self) -> Iterator[Event]:
+        with torch_threads(self.config.threads):
+            self.started = self.saved = monotonic()
+            names = tuple(task.name for task in self.stream.tasks)
+            parameters = sum(p.numel() for p in self.learner.networks.parameters())
+            where = self.task, self.step, self.key, self.notice
+            yield Started(self.config.label, names, self.config.iterations, parameters, *where)
+            for event in self._tasks():
+                self.yielded += 1
+                yield event
+            yield self._finished()
+
+    def _tasks(self) -> Iterator[Event]:
+        """Every task from where the run stands: its steps, then its row of R."""
+        self.status: Literal["finished", "diverged", "failed"] = "finished"
+        self.message = ""
         try:
-            while self.task < config.tasks:
+            while self.task < self.config.tasks:
                 yield from self._steps()
-                row = np.array([self._accuracy(task) for task in range(config.tasks)])
+                row = np.array([self._accuracy(task) for task in range(self.config.tasks)])
                 self.learner.learned(self.task, self._shown(self.task))
-                yield TaskLearned(self.task, row, self._elapsed())  # before it is saved: rather told twice than never
+                yield TaskLearned(self.task, row, self._elapsed())  # before it is saved: rather twice than never
                 self.R[self.task] = row
                 self.task, self.step = self.task + 1, 0
                 self._save()
         except FloatingPointError as error:
-            where = f"after {self.step} steps of task {self.task + 1} with learning rate {config.lr:g}"
-            yield self._finished("diverged", f"{error}, {where}; try a smaller learning rate")
-        else:
-            yield self._finished("finished", "")
+            remedy = f"with learning rate {self.config.lr:g}; try a smaller learning rate"
+            self.status, self.message = "diverged", f"{error}, {self._where()} {remedy}"
+        except NoSolutionError as error:
+            remedy = "try a larger ridge, fewer splits or the approx solver"
+            self.status, self.message = "failed", f"{error}, {self._where()}; {remedy}"
+
+    def _where(self) -> str:
+        return f"after {self.step} steps of task {self.task + 1}"
 
     def _images(self, task: int, step: int) -> NDArray[np.int64]:
         """The images of one step: passes over the task's training set follow each other, each shuffled anew."""
@@ -120,6 +179,7 @@ class _Run:
         config = self.config
         every, recent, last = max(1, config.iterations // 20), _Recent(), monotonic()
         while self.step < config.iterations:
+            self._check_cancelled()
             looking = self._look()
             start = perf_counter()
             step = self.learner.observe(self.task, self.step, self._images(self.task, self.step))
@@ -157,7 +217,13 @@ class _Run:
         return full_gradient(self.learner.network, self._chunks(task, train), len(train))
 
     def _chunks(self, task: int, indices: np.ndarray) -> Iterator[Batch]:
-        return (self.stream.batch(task, indices[i : i + CHUNK]) for i in range(0, len(indices), CHUNK))
+        for i in range(0, len(indices), CHUNK):
+            self._check_cancelled()
+            yield self.stream.batch(task, indices[i : i + CHUNK])
+
+    def _check_cancelled(self) -> None:
+        if self.is_cancelled():
+            raise RunCancelledError
 
     @torch.no_grad()
     def _accuracy(self, task: int) -> float:
@@ -178,7 +244,7 @@ class _Run:
     def _elapsed(self) -> float:
         return self.seconds + monotonic() - self.started
 
-    def _finished(self, status: Literal["finished", "diverged"], message: str) -> Finished:
+    def _finished(self) -> Finished:
         acc, fwd, bwd = acc_fwd_bwd(self.R)
         if len(self.learner.networks) > 1:  # nothing is shared, so nothing is transferred
             fwd = bwd = math.nan
@@ -186,21 +252,34 @@ class _Run:
         weights = hashlib.sha256()
         for tensor in self.learner.networks.state_dict().values():
             weights.update(tensor.cpu().numpy().tobytes())
-        per_step = self.step_seconds / max(1, steps)
-        return Finished(status, message, self.R, acc, fwd, bwd, self._elapsed(), per_step, weights.hexdigest()[:16])
+        times = self._elapsed(), self.step_seconds / max(1, steps)
+        fingerprint = weights.hexdigest()[:16]
+        return Finished(self.status, self.message, self.R, acc, fwd, bwd, *times, fingerprint, self.yielded)
 
     def _save(self) -> None:
         self.saved = monotonic()
         if self.save:
-            at = {"task": self.task, "step": self.step, "seconds": self._elapsed(), "step_seconds": self.step_seconds}
-            state = {**at, "R": torch.from_numpy(self.R), "learner": self.learner.state()}
-            self.save(checkpoints.pack(self.config, state))
+            header = checkpoints.Header(self.key, self.config.model_dump_json(), self.task, self.step, self.yielded)
+            times = {"seconds": self._elapsed(), "step_seconds": self.step_seconds}
+            state = {**times, "R": torch.from_numpy(self.R), "learner": self.learner.state()}
+            self.save(checkpoints.pack(header, state))
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        self.task, self.step = state["task"], state["step"]
-        self.seconds, self.step_seconds = state["seconds"], state["step_seconds"]
-        self.R = state["R"].cpu().numpy()
-        self.learner.restore(state["learner"])
+    def restore(self, content: bytes) -> None:
+        """Go on from a checkpoint; one that is not wholly this run's state is refused."""
+        header, state = checkpoints.unpack(content, self.config, self.key)
+        try:
+            self.task, self.step, self.yielded = header.task, header.step, header.events
+            self.seconds, self.step_seconds = float(state["seconds"]), float(state["step_seconds"])
+            self.R = state["R"].numpy()
+            known, unknown = self.R[: self.task], self.R[self.task :]
+            if self.R.shape != (self.config.tasks,) * 2 or self.R.dtype != float or not np.isnan(unknown).all():
+                raise ValueError("R")
+            if not ((known >= 0) & (known <= 100)).all() or not (self.seconds >= 0 and self.step_seconds >= 0):
+                raise ValueError("a number out of its range")
+            shown = [self._shown(task) for task in range(self.task)]
+            self.learner.restore(state["learner"], shown, self.task * self.config.iterations + self.step)
+        except Exception as error:  # whatever is in there, the run must not go on from it
+            raise checkpoints.UnusableCheckpointError(f"is damaged ({type(error).__name__}: {error})") from None
 
 
 @lru_cache(maxsize=8)

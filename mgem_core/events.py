@@ -15,6 +15,8 @@ class Started:
     parameters: int
     task: int  # where it starts: 0, 0 unless it resumes a checkpoint
     step: int
+    key: str = ""  # see mgem_core.keys
+    notice: str = ""  # why it starts from the beginning although there was a checkpoint
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class TaskLearned:
 
 @dataclass(frozen=True)
 class Finished:
-    status: Literal["finished", "diverged"]
+    status: Literal["finished", "diverged", "failed"]
     message: str
     R: np.ndarray  # [T, T]; rows never reached are NaN
     acc: float
@@ -75,6 +77,7 @@ class Finished:
     seconds: float
     seconds_per_step: float
     fingerprint: str  # of the final weights: equal exactly when they are, to the last bit
+    events: int | None = None  # how many it yielded in all, without Started and this one
 
 
 Event = Started | Stepped | Probed | Snapped | TaskLearned | Finished

@@ -31,3 +31,21 @@ def replace_file(path: Path, content: bytes) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def aside_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.set-aside")
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a file that is of no use any more but may be worth a look; the last one of that name is kept."""
+    return path.replace(aside_of(path))
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Another one when the file was replaced; None when it is not there."""
+    try:
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    except OSError:
+        return None

@@ -27,6 +27,20 @@ def modules(layers: Sequence[Layer], wanted: int | Mapping[str, int]) -> Partiti
     return _numbered([name if layer.name in broken else layer.name for layer in layers for name in layer.tensors])
 
 
+def simplest(layers: Sequence[Layer], module_of: Partition) -> int | dict[str, int]:
+    """What to ask `modules` for to get this partition: a number if one gives it, else a mapping of layers or tensors."""
+    count = max(module_of) + 1
+    if modules(layers, count) == module_of:
+        return count
+    mapping: dict[str, int] = {}
+    numbers = iter(module_of)
+    for layer in layers:
+        of_layer = {name: next(numbers) for name in layer.tensors}
+        whole = len(set(of_layer.values())) == 1
+        mapping |= {layer.name: next(iter(of_layer.values()))} if whole else of_layer
+    return mapping
+
+
 def splits(labels: np.ndarray, wanted: int, by: str, rng: np.random.Generator) -> list[np.ndarray]:
     """Cut one task's memory (given by its labels [n]) into `wanted` parts: arrays of positions into it.
 

@@ -26,6 +26,12 @@ def result(config: RunConfig, finished: Finished) -> dict[str, Any]:
     }
 
 
+def stored_run(record: dict[str, Any]) -> dict[str, Any]:
+    """A run of the store (`Store.run_records`) as `--json` prints it."""
+    first = {"run": f"r{record['id']}", "label": record["label"], "status": record["status"], "config": record["config"]}
+    return {**first, **{name: value for name, value in record.items() if name not in ("id", "wanted", *first)}}
+
+
 def summary(config: RunConfig, finished: Finished) -> str:
     """The matrix R and what follows from it."""
     T = config.tasks

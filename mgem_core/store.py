@@ -15,10 +15,17 @@ from pydantic import ValidationError
 
 from mgem_core.config import RunConfig, UsageError, explain
 from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
-from mgem_core.sweeps import SweepSpec, run_key
+from mgem_core.home import aside_of, file_identity
+from mgem_core.keys import run_key
+from mgem_core.sweeps import SweepSpec
 
 STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
 ENDED = ("finished", "failed", "diverged", "cancelled")
+TABLES = {"sweeps", "runs", "members", "events", "snapshots"}
+CIRCUMSTANCES = {  # errors of SQLite that are nobody's fault here, and may pass
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
+}
 
 MIGRATIONS = [  # one script per schema version; a released one never changes
     """
@@ -68,32 +75,64 @@ MIGRATIONS = [  # one script per schema version; a released one never changes
     CREATE INDEX runs_by_key ON runs (key);
     CREATE INDEX runs_by_status ON runs (status);
     """,
+    # Where a run's last attempt began, why one had to begin at the beginning, and where the code of a failed one stood.
+    """
+    ALTER TABLE runs ADD COLUMN resumed_task INTEGER;
+    ALTER TABLE runs ADD COLUMN resumed_step INTEGER;
+    ALTER TABLE runs ADD COLUMN notice TEXT;
+    ALTER TABLE runs ADD COLUMN traceback TEXT;
+    """,
 ]
 
 
+class StoreUnavailableError(UsageError):
+    """The store cannot be read or written now, said in one sentence; it may be possible again later."""
+
+
 class Store:
-    def __init__(self, path: Path):
-        """Open the file, made or migrated as needed; a damaged or newer one is refused and left as it is."""
+    def __init__(self, path: Path, lock_seconds: float = 30.0):
+        """Open the file, made or migrated as needed; one that is damaged, newer or not ours is refused and left as it is.
+
+        Another process that writes is waited for up to `lock_seconds`.
+        """
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.db = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
-        self.db.row_factory = sqlite3.Row
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder, where the store of all runs should be; move it away to start a new one.")
         try:
-            version = self.db.execute("PRAGMA user_version").fetchone()[0]
-            if version > len(MIGRATIONS):
-                raise UsageError(
-                    f"{path} was written by a newer version of mgem (schema {version}); update mgem to use it."
-                )
-            for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = OFF"):
-                self.db.execute(f"PRAGMA {pragma}")
-            if version < len(MIGRATIONS):
-                self._migrate()  # without foreign keys: a table that is made anew keeps what refers to it
-            self.db.execute("PRAGMA foreign_keys = ON")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.db = sqlite3.connect(path, timeout=lock_seconds, isolation_level=None, check_same_thread=False)
+            self.db.row_factory = sqlite3.Row
+        except (OSError, sqlite3.OperationalError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            remedy = "set MGEM_HOME to a folder that can be written"
+            raise StoreUnavailableError(f"{path} cannot be opened ({reason}); {remedy}.") from None
+        try:
+            with self._available("opened"):
+                self._prepare()
         except sqlite3.DatabaseError as error:
             self.db.close()
-            if isinstance(error, sqlite3.OperationalError) and "not a database" not in str(error):
-                raise
             raise UsageError(f"{path} is damaged or no store of mgem ({error}); move it away to start a new one.") from None
+        except UsageError:
+            self.db.close()
+            raise
+        self.file = file_identity(path)
+
+    def _prepare(self) -> None:
+        """Check that this is a store before anything is written into it."""
+        version = self.db.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(MIGRATIONS):
+            raise UsageError(
+                f"{self.path} was written by a newer version of mgem (schema {version}); update mgem to use it."
+            )
+        tables = {row[0] for row in self.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if (version or tables) and not tables >= TABLES:
+            raise UsageError(f"{self.path} is a database of another program; move it away, or set MGEM_HOME elsewhere.")
+        # FULL: what was committed survives a power cut, so that no checkpoint can be ahead of the store.
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"):
+            self.db.execute(f"PRAGMA {pragma}")
+        if version < len(MIGRATIONS):
+            self._migrate()  # without foreign keys: a table that is made anew keeps what refers to it
+        self.db.execute("PRAGMA foreign_keys = ON")
 
     def _migrate(self) -> None:
         with self.writing() as db:
@@ -104,16 +143,31 @@ class Store:
                 db.execute(f"PRAGMA user_version = {number}")
 
     @contextmanager
+    def _available(self, what: str) -> Iterator[None]:
+        """Say in one sentence that the circumstances do not allow it; errors of ours stay as they are."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in CIRCUMSTANCES:
+                raise
+            raise StoreUnavailableError(f"{self.path} could not be {what}: {error}.") from None
+
+    @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it happens, or nothing."""
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield self.db
-            self.db.execute("COMMIT")
-        except BaseException:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
-            raise
+        with self._available("written"):
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.db
+                self.db.execute("COMMIT")
+            except BaseException:
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
+                raise
+
+    def is_current(self) -> bool:
+        """Is the file at this path still the one that was opened, neither deleted nor replaced?"""
+        return file_identity(self.path) == self.file
 
     # Requests: anybody
 
@@ -128,15 +182,18 @@ class Store:
             if not name:
                 db.execute("UPDATE sweeps SET name = 'sweep ' || id WHERE id = ?", (sweep,))
             for config in configs:
-                run = self._known(db, run_key(config)) if not again else None
+                run = self._known(db, config) if not again else None
                 run = self._new_run(db, config, now) if run is None else run
                 db.execute("INSERT OR IGNORE INTO members VALUES (?, ?)", (sweep, run))
         return sweep
 
-    def _known(self, db: sqlite3.Connection, key: str) -> int | None:
-        """A run with this key that has its result or will have it; one that failed or was cancelled is queued again."""
-        order = "ORDER BY status = 'finished' DESC, id DESC LIMIT 1"
-        row = db.execute(f"SELECT id, status FROM runs WHERE key = ? {order}", (key,)).fetchone()
+    def _known(self, db: sqlite3.Connection, config: RunConfig) -> int | None:
+        """A run that has the same result or will have it; one that failed or was cancelled is queued again.
+
+        A result may come from another device of the same kind; a run that has none yet must be asked for the same one.
+        """
+        which = "key = ? AND (status = 'finished' OR config = ?) ORDER BY status = 'finished' DESC, id DESC LIMIT 1"
+        row = db.execute(f"SELECT id FROM runs WHERE {which}", (run_key(config), config.model_dump_json())).fetchone()
         if row is None:
             return None
         self._queue_again(db, [row["id"]])
@@ -163,13 +220,13 @@ class Store:
     def _queue_again(self, db: sqlite3.Connection, runs: Sequence[int]) -> int:
         db.execute(f"UPDATE runs SET wanted = 'run' WHERE status = 'running' AND id IN ({_marks(runs)})", runs)
         return db.execute(
-            "UPDATE runs SET status = 'queued', wanted = 'run', attempts = 0, error = NULL, ended = NULL "
+            "UPDATE runs SET status = 'queued', wanted = 'run', attempts = 0, error = NULL, traceback = NULL, ended = NULL "
             f"WHERE status IN ('failed', 'cancelled') AND id IN ({_marks(runs)})",
             runs,
         ).rowcount
 
     def delete(self, runs: Sequence[int]) -> None:
-        """Forget ended runs and all they told, and sweeps left without runs."""
+        """Delete ended runs with their results, and sweeps left without runs."""
         with self.writing() as db:
             self._delete_runs(db, f"id IN ({_marks(runs)})", *runs)
             db.execute("DELETE FROM sweeps WHERE id NOT IN (SELECT sweep FROM members)")
@@ -184,10 +241,15 @@ class Store:
     def _delete_runs(self, db: sqlite3.Connection, which: str, *values: int) -> None:
         """Those that have ended, with their checkpoints."""
         for row in db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND {which} RETURNING id", values).fetchall():
-            self.checkpoint(row["id"]).unlink(missing_ok=True)
+            self.delete_checkpoint(row["id"])
 
     def checkpoint(self, run: int) -> Path:
         return self.path.parent / "checkpoints" / f"{run}.pt"
+
+    def delete_checkpoint(self, run: int) -> None:
+        """The checkpoint of a run, and one that was set aside."""
+        for path in (self.checkpoint(run), aside_of(self.checkpoint(run))):
+            path.unlink(missing_ok=True)
 
     def rename(self, sweep: int, name: str) -> None:
         with self.writing() as db:
@@ -195,8 +257,9 @@ class Store:
 
     def compact(self) -> None:
         """Give the room of deleted runs back to the disk."""
-        self.db.execute("VACUUM")
-        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._available("compacted"):
+            self.db.execute("VACUUM")
+            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # Results: the runner alone
 
@@ -237,16 +300,26 @@ class Store:
             change = f"status = 'queued', attempts = attempts - {0 if failed else 1}"
             db.execute(f"UPDATE runs SET {change} WHERE status = 'running' AND id = ?", (run,))
 
-    def record(self, told: Iterable[tuple[int, Event]]) -> None:
-        """What running runs told, all in one transaction."""
+    def record(self, events: Iterable[tuple[int, Event]]) -> None:
+        """Events of running runs, all in one transaction."""
         with self.writing() as db:
-            for run, event in told:
+            for run, event in events:
                 _record(db, run, event)
 
-    def end(self, run: int, status: str, error: str) -> None:
+    def events_until(self, run: int, task: int, step: int) -> int:
+        """How many events of a run are here from before that step of that task was taken."""
+        return _count_events(self.db, run, task, step)
+
+    def note(self, run: int, notice: str) -> None:
+        """Something that the user should know about a run."""
         with self.writing() as db:
-            change = "UPDATE runs SET status = ?, error = ?, ended = ? WHERE status = 'running' AND id = ?"
-            db.execute(change, (status, error or None, time.time(), run))
+            db.execute("UPDATE runs SET notice = ? WHERE id = ?", (notice, run))
+
+    def end(self, run: int, status: str, error: str, traceback: str = "") -> None:
+        with self.writing() as db:
+            change = "status = ?, error = ?, traceback = ?, ended = ?"
+            values = (status, error or None, traceback or None, time.time(), run)
+            db.execute(f"UPDATE runs SET {change} WHERE status = 'running' AND id = ?", values)
 
     # Reading
 
@@ -261,23 +334,36 @@ class Store:
     def counts(self, sweep: int | None = None) -> dict[str, int]:
         """Number of runs with each status, of one sweep or of all."""
         where = "" if sweep is None else "WHERE id IN (SELECT run FROM members WHERE sweep = ?)"
-        rows = self.db.execute(
-            f"SELECT status, count(*) FROM runs {where} GROUP BY status", [] if sweep is None else [sweep]
-        )
+        values = [] if sweep is None else [sweep]
+        rows = self.rows(f"SELECT status, count(*) FROM runs {where} GROUP BY status", *values)
         return {**dict.fromkeys(STATUSES, 0), **{row[0]: row[1] for row in rows}}
 
     def runs_of(self, sweep: int) -> list[int]:
         return self._ids("SELECT run FROM members WHERE sweep = ? ORDER BY run", sweep)
 
     def attempts(self, run: int) -> int:
-        return int(self.db.execute("SELECT attempts FROM runs WHERE id = ?", (run,)).fetchone()[0])
+        return int(self.rows("SELECT attempts FROM runs WHERE id = ?", run)[0][0])
+
+    def run_records(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[dict[str, Any]]:
+        """Everything about these runs, or those of a sweep, or all; their configs and matrices are plain data."""
+        which, values = "1", []
+        if runs is not None:
+            which, values = f"id IN ({_marks(runs)})", list(runs)
+        elif sweep is not None:
+            which, values = "id IN (SELECT run FROM members WHERE sweep = ?)", [sweep]
+        rows = map(dict, self.rows(f"SELECT * FROM runs WHERE {which} ORDER BY id", *values))
+        return [
+            {**row, "config": json.loads(row["config"]), "matrix": row["matrix"] and json.loads(row["matrix"])}
+            for row in rows
+        ]
 
     def version(self) -> tuple[int, int]:
         """Another one whenever the store may have changed."""
         return self.db.execute("PRAGMA data_version").fetchone()[0], self.db.total_changes
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        return self.db.execute(query, values).fetchall()
+        with self._available("read"):
+            return self.db.execute(query, values).fetchall()
 
     def snapshots(self, run: int) -> list[Snapped]:
         return [_unpacked(row) for row in self.rows("SELECT * FROM snapshots WHERE run = ? ORDER BY task, step", run)]
@@ -290,19 +376,10 @@ class Store:
 
 
 def _record(db: sqlite3.Connection, run: int, event: Event) -> None:
-    if isinstance(event, Started):  # it goes on from a checkpoint: what it told after that, it tells again
-        later = "run = ? AND (task > ? OR (task = ? AND step > ?))"
-        for table in ("events", "snapshots"):
-            db.execute(f"DELETE FROM {table} WHERE {later}", (run, event.task, event.task, event.step))
-        db.execute("UPDATE runs SET task = ?, step = ? WHERE id = ?", (event.task, event.step, run))
+    if isinstance(event, Started):
+        _record_start(db, run, event)
     elif isinstance(event, Finished):
-        result = {
-            **{"status": event.status, "error": event.message or None, "fingerprint": event.fingerprint},
-            **{name: number(getattr(event, name)) for name in ("acc", "fwd", "bwd", "seconds", "seconds_per_step")},
-            **{"matrix": json.dumps([[number(value) for value in row] for row in event.R]), "ended": time.time()},
-        }
-        columns = ", ".join(f"{name} = ?" for name in result)
-        db.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*result.values(), run))
+        _record_result(db, run, event)
     elif isinstance(event, Snapped):
         db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (run, event.task, event.step, _packed(event)))
     else:
@@ -312,6 +389,45 @@ def _record(db: sqlite3.Connection, run: int, event: Event) -> None:
         db.execute("INSERT OR REPLACE INTO events (run, task, step, kind, data) VALUES (?, ?, ?, ?, ?)", values)
         at = (event.task + 1, 0) if isinstance(event, TaskLearned) else (event.task, event.step)
         db.execute("UPDATE runs SET task = ?, step = ? WHERE id = ?", (*at, run))
+
+
+def _record_start(db: sqlite3.Connection, run: int, event: Started) -> None:
+    """Events from after its checkpoint go: the run yields them again."""
+    position = {"run": run, "task": event.task, "step": event.step}
+    for table, until in _UNTIL.items():
+        db.execute(f"DELETE FROM {table} WHERE run = :run AND NOT ({until})", position)
+    change = "task = :task, step = :step, resumed_task = :task, resumed_step = :step"
+    known = "key = ifnull(:key, key), notice = ifnull(:notice, notice)"
+    values = {**position, "key": event.key or None, "notice": event.notice or None}
+    db.execute(f"UPDATE runs SET {change}, {known} WHERE id = :run", values)
+
+
+def _record_result(db: sqlite3.Connection, run: int, event: Finished) -> None:
+    """A result counts only if every event that led to it is here."""
+    stored = _count_events(db, run, len(event.R) + 1, 0)
+    if event.events is not None and stored != event.events:
+        error = f"the store holds {stored} of the {event.events} events of this run; resume it to train it again."
+        result: dict[str, Any] = {"status": "failed", "error": error}
+    else:
+        result = {
+            **{"status": event.status, "error": event.message or None, "fingerprint": event.fingerprint},
+            **{name: number(getattr(event, name)) for name in ("acc", "fwd", "bwd", "seconds", "seconds_per_step")},
+            "matrix": json.dumps([[number(value) for value in row] for row in event.R]),
+        }
+    columns = ", ".join(f"{name} = ?" for name in (*result, "ended"))
+    db.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*result.values(), time.time(), run))
+
+
+_UNTIL = {  # which rows of each table are from before step :step of task :task was taken
+    "events": "task < :task OR (task = :task AND step <= :step AND kind != 'TaskLearned')",
+    "snapshots": "task < :task OR (task = :task AND step <= :step)",
+}
+
+
+def _count_events(db: sqlite3.Connection, run: int, task: int, step: int) -> int:
+    values = {"run": run, "task": task, "step": step}
+    counts = (f"(SELECT count(*) FROM {table} WHERE run = :run AND ({until}))" for table, until in _UNTIL.items())
+    return int(db.execute(f"SELECT {' + '.join(counts)}", values).fetchone()[0])
 
 
 def _packed(event: Snapped) -> bytes:

@@ -1,18 +1,12 @@
 """A sweep: a grid over the fields of a run, and the different runs it comes to."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from mgem_core.config import RunConfig
-
-# What decides a run's numbers; results of other code are not reused.
-DECISIVE = ("config", "models", "partition", "gradients", "dual", "direction", "engine", "metrics", "randomness")
 
 
 class SweepSpec(BaseModel):
@@ -37,20 +31,6 @@ class SweepSpec(BaseModel):
         different = list(dict.fromkeys(config.canonical() for config in configs))
         turn = {seed: number for number, seed in enumerate(dict.fromkeys(config.seed for config in different))}
         return sorted(different, key=lambda config: turn[config.seed])
-
-
-@cache
-def code_version() -> str:
-    """A fingerprint of the code that decides a run's numbers."""
-    root = Path(__file__).parent
-    files = [root / f"{name}.py" for name in DECISIVE]
-    files += sorted([*(root / "learners").glob("*.py"), *(root / "streams").glob("*.py")])
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
-
-
-def run_key(config: RunConfig) -> str:
-    """Equal exactly for runs that would give the same numbers with this code."""
-    return hashlib.sha256(f"{code_version()} {config.canonical().model_dump_json()}".encode()).hexdigest()[:24]
 
 
 def relative_work(config: RunConfig) -> float:

@@ -1,5 +1,6 @@
-"""kill -9 a worker, the process workers are forked from, the runner or the parent command at random moments of a sweep:
-python tests/chaos.py --moments 20."""
+"""kill -9 a worker, the process workers are forked from, the runner or the command that waits, at random moments.
+
+python tests/chaos.py --moments 20. Only kills that interrupt training count."""
 
 import argparse
 import json
@@ -15,47 +16,35 @@ from pathlib import Path
 from typing import Any
 
 GRID = [
-    "--tasks",
-    "2",
-    "--iterations",
-    "150",
-    "--memory",
-    "100",
-    "--probe-every",
-    "10",
-    "--modules",
-    "1,4",
-    "--strengths",
-    "0,0.5",
-    "--seeds",
-    "0,1,2",
+    *("--tasks", "3", "--iterations", "150", "--memory", "100", "--probe-every", "10"),
+    *("--modules", "1,4", "--strengths", "0,0.5", "--seeds", "0,1,2"),
 ]
+RUNS = 12
 RUNNER = ["--workers", "2", "--idle", "3"]
 VICTIMS = ("worker", "origin", "runner", "command")
+KINDS = ("Probed", "TaskLearned")
 
 
-def mgem(home: Path, *arguments: str) -> subprocess.Popen[str]:
+def mgem(home: Path, *arguments: str, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
     environment = {**os.environ, "MGEM_HOME": str(home)}
     command = [sys.executable, "-m", "mgem_core", *arguments]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True)
 
 
-def results(home: Path) -> list[tuple[str, str, str, str]]:
-    """(config, status, fingerprint and matrix, probes and rows told) of every run, sorted."""
+def results(home: Path) -> list[tuple[str, ...]]:
+    """Config, status, weights, R, probes and rows of every run, as text without times, sorted."""
+    from mgem_core import frames
     from mgem_core.store import Store
 
     store = Store(home / "runs.db")
-    rows = store.rows("SELECT config, status, fingerprint || ' ' || matrix, id FROM runs")
-    told = {row["id"]: _told(store, row["id"]) for row in rows}
+    found = []
+    for run in store.run_records():
+        series = [frames.series(store, run["id"], kind).drop(columns="seconds", errors="ignore") for kind in KINDS]
+        rows = [frame.to_dict("records") for frame in series]
+        values = (run["config"], run["status"], run["fingerprint"], run["matrix"], *rows)
+        found.append(tuple(map(json.dumps, values)))
     store.close()
-    return sorted((row[0], row[1], row[2], told[row["id"]]) for row in rows)
-
-
-def _told(store: Any, run: int) -> str:
-    """Every probe and row of R a run told, without times."""
-    kinds = "kind IN ('Probed', 'TaskLearned')"
-    rows = store.rows(f"SELECT data FROM events WHERE run = ? AND {kinds} ORDER BY kind, task, step", run)
-    return json.dumps([{k: v for k, v in json.loads(row["data"]).items() if k != "seconds"} for row in rows])
+    return sorted(found)
 
 
 def processes(home: Path) -> list[int]:
@@ -87,58 +76,85 @@ def children(pid: int) -> list[int]:
         return []
 
 
+def command_line(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
+def runner_of(home: Path) -> int | None:
+    """The runner of this home: the process itself is asked, since a file that names it may be stale."""
+    return next((pid for pid in processes(home) if command_line(pid)[1:4] == ["-m", "mgem_core", "work"]), None)
+
+
 def origins(runner: int) -> list[int]:
     """The process that a runner's workers are forked from."""
-    return [child for child in children(runner) if b"forkserver" in command_line(child)]
+    return [child for child in children(runner) if "forkserver" in " ".join(command_line(child))]
 
 
-def command_line(pid: int) -> bytes:
+def workers(runner: int | None) -> list[int]:
+    return [worker for origin in origins(runner) for worker in children(origin)] if runner else []
+
+
+def cpu_ticks(pid: int) -> int:
+    """Time that a process has spent computing, in hundredths of a second."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
-        return b""
+        return 0
+    return int(fields[11]) + int(fields[12])
 
 
-def workers(runner: int) -> list[int]:
-    return [worker for origin in origins(runner) for worker in children(origin)]
+def training_workers(runner: int | None) -> list[int]:
+    """Workers that compute: a run is being trained in them at this moment."""
+    before = {worker: cpu_ticks(worker) for worker in workers(runner)}
+    time.sleep(0.05)
+    return [worker for worker, ticks in before.items() if cpu_ticks(worker) > ticks + 1]
 
 
 def victim_of(home: Path, kind: str, command: subprocess.Popen[str], moment: random.Random) -> int | None:
-    if kind == "command":
-        return command.pid
-    text = (home / "runner.lock").read_text() if (home / "runner.lock").exists() else ""
-    runner = int(text) if text.isdigit() else None
-    if runner is None or kind == "runner":
-        return runner
+    """A process of that kind whose death interrupts training; None while there is none."""
+    runner = runner_of(home)
+    training = training_workers(runner)
+    if not training or runner is None or command.poll() is not None:
+        return None
+    if kind == "worker":
+        return moment.choice(training)
     if kind == "origin":
-        return next((origin for origin in origins(runner) if children(origin)), None)
-    alive = workers(runner)
-    return moment.choice(alive) if alive else None
+        return next((origin for origin in origins(runner) if set(children(origin)) & set(training)), None)
+    return runner if kind == "runner" else command.pid
+
+
+def kill_one(home: Path, kind: str, command: subprocess.Popen[str], moment: random.Random) -> bool:
+    """Kill a working process of that kind, if there is one before the sweep ends."""
+    while command.poll() is None:
+        if victim := victim_of(home, kind, command, moment):
+            try:
+                os.kill(victim, signal.SIGKILL)
+                return True
+            except ProcessLookupError:
+                pass
+        time.sleep(0.05)
+    return False
 
 
 def disturbed(home: Path, kind: str, kills: int, seed: int) -> int:
-    """A sweep in which `kills` processes of that kind die, watched to its end; how many did."""
+    """A sweep in which up to `kills` working processes of that kind die, watched to its end; how many did."""
     moment, done = random.Random(f"{kind} {seed}"), 0
     command = mgem(home, "sweep", *GRID, *RUNNER, "--json")
     for _ in range(kills):
-        time.sleep(moment.uniform(1.0, 3.0))
-        while command.poll() is None and not victim_of(home, kind, command, moment):
-            time.sleep(moment.uniform(0.1, 1.0))
-        try:
-            if victim := victim_of(home, kind, command, moment):
-                os.kill(victim, signal.SIGKILL)
-                done += 1
-        except ProcessLookupError:
-            pass
+        time.sleep(moment.uniform(0.2, 1.5))  # the moment is what this is about
+        done += kill_one(home, kind, command, moment)
         if kind == "command":
             command.wait()
             command = mgem(home, "sweep", *GRID, *RUNNER, "--json")
-    told = json.loads(command.communicate(timeout=240)[0])
-    if told["counts"]["failed"]:  # a run that was hit three times is given up until somebody asks for it again
-        errors = {run["error"] for run in told["runs"] if run["status"] == "failed"}
-        assert errors == {"its worker process was ended by signal 9, 3 times."}
-        told = json.loads(mgem(home, "sweep", *GRID, *RUNNER, "--json").communicate(timeout=240)[0])
-    assert told["counts"]["finished"] == 12, told["counts"]
+    document = json.loads(command.communicate(timeout=240)[0])
+    if document["counts"]["failed"]:  # a run that was hit three times is given up until somebody asks for it again
+        errors = {run["error"] for run in document["runs"] if run["status"] == "failed"}
+        assert errors == {"its worker process was ended by signal 9, 3 times."}, errors
+        document = json.loads(mgem(home, "sweep", *GRID, *RUNNER, "--json").communicate(timeout=240)[0])
+    assert document["counts"]["finished"] == RUNS, document["counts"]
     return done
 
 
@@ -150,8 +166,8 @@ def wait_for_quiet(home: Path, seconds: float = 30) -> list[int]:
     return processes(home)
 
 
-def undisturbed(home: Path) -> list[tuple[str, str, str, str]]:
-    mgem(home, "sweep", *GRID, *RUNNER, "--json").communicate(timeout=240)
+def undisturbed(home: Path, grid: list[str] = GRID) -> list[tuple[str, ...]]:
+    mgem(home, "sweep", *grid, *RUNNER, "--json").communicate(timeout=240)
     return results(home)
 
 
@@ -169,9 +185,8 @@ def main() -> None:
                 sweeps += 1
                 assert results(home) == expected, f"{kind}: other numbers"
                 assert not wait_for_quiet(home), f"{kind}: orphans"
-            print(
-                f"{kind}: killed {done} times in {sweeps} sweeps of 12 runs; all numbers the same, no orphans", flush=True
-            )
+            what = f"{done} killed while training, in {sweeps} sweeps of {RUNS} runs"
+            print(f"{kind}: {what}; all numbers the same, no orphans", flush=True)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ BAD = [
     ("--checkpoint", "x" * 300, "it cannot be written: File name too long"),
     ("--output", "/tmp", "output is '/tmp', but it cannot be written: Is a directory"),
     ("--resume", "/tmp", "resume is '/tmp', but there is no such file"),
-    ("--resume", __file__, "which is no checkpoint of a run, or a damaged one"),
+    ("--resume", __file__, "which is no checkpoint of a run, or one of another version of mgem"),
     ("--lr", "-1e3", "lr is '-1e3'; it must be greater than 0"),
     ("--lr", "1e39", "lr is '1e39'; it must be less than or equal to 1000"),
     ("--strength", "-1,0.5", "strength is '-1,0.5'; it must be"),

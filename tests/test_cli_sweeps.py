@@ -23,7 +23,7 @@ BAD = [
     (["sweep", "--preset", "everything"], "preset is 'everything'; it must be one of quick-look"),
     (["sweep", "--workers", "0"], "workers is 0; it must be from 1 to 256"),
     (["sweep", "--seeds", "0,,1"], "seed is ''; it must be a valid integer"),
-    (["sweep", "--idle", "-1"], "idle and gpus must be numbers of at least 0"),
+    (["sweep", "--idle", "-1"], "idle is -1.0; it must be a number of at least 0"),
     (["cancel", "x7"], "'x7' is neither a run like r12 nor a sweep like s3"),
     (["cancel", "r7"], "there is no 'r7'"),
     (["resume", "s1"], "there is no 's1'"),

@@ -9,7 +9,7 @@ import torch
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.direction import solve
 from mgem_core.dual import Restriction
-from mgem_core.engine import _Run
+from mgem_core.engine import RunCancelledError, _Run
 from mgem_core.events import Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd
 
@@ -150,7 +150,7 @@ def test_a_last_step_that_explodes_is_no_finished_task(fields):
 
 
 def engine_of(**fields):
-    return _Run(RunConfig(**{**SHORT, **fields}), torch.device("cpu"), None, 1e9)
+    return _Run(RunConfig(**{**SHORT, **fields}), torch.device("cpu"))
 
 
 def test_more_steps_than_images_go_round_again_in_another_order():
@@ -257,20 +257,8 @@ def test_no_partial_files_stay_behind(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run.pt"]
 
 
-def damaged(path):
-    path.write_bytes(path.read_bytes()[:1000])
-
-
-def foreign(path):
-    torch.save({"format": 99, "config": "{}"}, path)
-
-
 def no_checkpoint(path):
     torch.save(torch.zeros(3), path)
-
-
-def of_another_version(path):
-    torch.save({"format": 1, "config": '{"colour": "red"}'}, path)
 
 
 def of_another_run(path):
@@ -280,17 +268,50 @@ def of_another_run(path):
 @pytest.mark.parametrize(
     ("harm", "sentence"),
     [
-        (damaged, "no checkpoint of a run, or a damaged one"),
-        (foreign, "of checkpoint format 99"),
-        (no_checkpoint, "no checkpoint of a run, or a damaged one"),
-        (of_another_version, "a run that this version of mgem does not know"),
+        (no_checkpoint, "no checkpoint of a run, or one of another version"),
         (of_another_run, "a run with seed 5, not 0; give the same settings"),
         (lambda path: path.unlink(), "there is no such file"),
     ],
 )
-def test_a_checkpoint_that_does_not_fit_is_refused_before_anything_runs(harm, sentence, tmp_path):
+def test_a_file_that_the_user_cannot_mean_is_refused_before_anything_runs(harm, sentence, tmp_path):
     path = tmp_path / "run.pt"
     list(run(RunConfig(**SHORT), checkpoint=path))
     harm(path)
+    before = path.read_bytes() if path.exists() else None
     with pytest.raises(UsageError, match=sentence):
         run(RunConfig(**SHORT), resume=path)
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
+def test_a_run_that_is_cancelled_stops_within_a_measurement():
+    """The first probe alone looks at 4,000 images; the run must not go on to its end."""
+    seen = []
+    config = RunConfig(**{**SHORT, "probe_every": 1})
+    with pytest.raises(RunCancelledError):
+        seen.extend(run(config, is_cancelled=lambda: bool(of(TaskLearned, seen))))
+    assert of(TaskLearned, seen)
+    assert not of(Probed, seen)
+
+
+def test_a_solver_without_solution_is_not_called_divergence(monkeypatch):
+    def fail(*_):
+        raise ValueError("constraints are inconsistent, no solution")
+
+    monkeypatch.setattr("quadprog.solve_qp", fail)
+    finished = events(strength=0.5, trigger="always")[-1]
+    assert finished.status == "failed"
+    assert finished.message.startswith("the exact solver found no solution of a dual problem with 1 memory rows, after 0")
+    assert "learning rate" not in finished.message
+
+
+def test_the_callers_number_of_torch_threads_is_restored():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        list(run(RunConfig(**SHORT)))
+        assert torch.get_num_threads() == 2
+        next(broken_off := run(RunConfig(**SHORT)))
+        broken_off.close()
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

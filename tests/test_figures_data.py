@@ -240,5 +240,5 @@ def test_who_learned_one_easy_task_does_not_win(store):
 
 def test_an_own_partition_is_told_as_the_command_line_takes_it(tmp_path):
     store = Store(tmp_path / "runs.db")
-    store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": ["fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=1"]}))
+    store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": ["fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=0"]}))
     assert points(store)["line"][0] == "p-mGEM(2*) · modules fc1=0,fc2=0,fc3=1"

@@ -15,8 +15,8 @@ GEMS_RIDGE = {"ridge": 1e-3, "ridge_kind": "absolute"}
 
 def trained(**fields) -> _Run:
     """A run gone through to its end."""
-    one = _Run(RunConfig(**{**KNOBS, **fields}), torch.device("cpu"), None, 1e9)
-    for _ in one.events(None):
+    one = _Run(RunConfig(**{**KNOBS, **fields}), torch.device("cpu"))
+    for _ in one.events():
         pass
     return one
 
@@ -63,7 +63,7 @@ class ReferenceGEM:
 def test_201_steps_over_3_tasks_give_the_weights_of_the_published_algorithm(benchmark):
     ours = trained(benchmark=benchmark, **GEMS_RIDGE)
     config, stream = ours.config, ours.stream
-    fresh = _Run(config, torch.device("cpu"), None, 1e9)
+    fresh = _Run(config, torch.device("cpu"))
     reference = ReferenceGEM(fresh.learner.network, config.lr, config.strength)
     for task in range(config.tasks):
         for step in range(config.iterations):

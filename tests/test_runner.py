@@ -4,29 +4,36 @@ import json
 import multiprocessing
 import os
 import resource
+import shutil
 import signal
-import sqlite3
+import subprocess
 import sys
 import threading
-import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import chaos
 import numpy as np
 import pytest
 from chaos import until
 
+import mgem_core
 from mgem_core.config import UsageError
-from mgem_core.events import Finished
 from mgem_core.runner import Ended, local, worker
 from mgem_core.runner.local import LocalPool
-from mgem_core.runner.work import Runner
+from mgem_core.runner.runner import Runner
+from mgem_core.runner.status import current_problem
 from mgem_core.runner.worker import explained
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
 SHORT = {"tasks": 2, "iterations": 20, "memory": 20, "probe_every": 0}
 LONG = {"method": "single", "tasks": 1, "iterations": 1_000_000, "probe_every": 0}
+
+
+def flags(fields: dict[str, object]) -> list[str]:
+    return [part for name, value in fields.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 
 
 @pytest.fixture
@@ -37,13 +44,12 @@ def home(tmp_path):
         os.kill(process, signal.SIGKILL)
 
 
-def one_run(store: Store) -> sqlite3.Row:
-    return store.rows("SELECT * FROM runs")[0]
+def one_run(store: Store) -> dict[str, Any]:
+    return store.run_records()[0]
 
 
 def worker_of(home: Path) -> int | None:
-    runner = (home / "runner.lock").read_text()
-    return next(iter(chaos.workers(int(runner))), None) if runner else None
+    return next(iter(chaos.workers(chaos.runner_of(home))), None)
 
 
 @pytest.mark.slow
@@ -75,13 +81,16 @@ def test_a_run_whose_worker_dies_three_times_fails_with_the_reason(home):
 
 @pytest.mark.slow
 def test_what_cannot_run_fails_with_one_sentence_and_the_rest_goes_on(home):
-    command = chaos.mgem(home, "sweep", *flags(SHORT), "--device", "cpu,cuda:7", "--workers", "1", "--idle", "1", "--json")
-    told = json.loads(command.communicate(timeout=90)[0])
+    options = flags({**SHORT, "device": "cpu,cuda:7,cuda:128", "workers": 1, "idle": 1})
+    command = chaos.mgem(home, "sweep", *options, "--json")
+    document = json.loads(command.communicate(timeout=90)[0])
     assert command.returncode == 1
-    errors = {run["device"]: (run["status"], run["error"]) for run in told["runs"]}
-    assert errors["cpu"] == ("finished", None)
-    assert errors["cuda:7"][0] == "failed"
-    assert errors["cuda:7"][1].startswith("device is 'cuda:7', but this machine has")
+    runs = {run["config"]["device"]: run for run in document["runs"]}
+    assert (runs["cpu"]["status"], runs["cpu"]["error"]) == ("finished", None)
+    for device in ("cuda:7", "cuda:128"):
+        assert runs[device]["status"] == "failed"
+        assert runs[device]["error"].startswith(f"device is '{device}', but this machine has 0 CUDA devices")
+        assert runs[device]["traceback"] is None
 
 
 @pytest.mark.slow
@@ -106,29 +115,110 @@ def limit_files(process: int, size: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("room", "what"), [(200_000, "its checkpoint"), (20_000, "the store")])
-def test_without_room_runs_fail_with_that_reason_and_go_on_when_there_is_some(home, room, what):
+@pytest.mark.parametrize(
+    ("room", "what"), [(200_000, "1.pt could not be written"), (20_000, "runs.db could not be written")]
+)
+def test_without_room_the_problem_is_said_and_runs_go_on_when_there_is_some(home, room, what, monkeypatch):
     """A checkpoint takes 360 kB; the first events of a run take more than 20 kB in the store's log."""
+    monkeypatch.setenv("MGEM_HOME", str(home))
     store = Store(home / "runs.db")
-    sweep = store.submit(SweepSpec(base={**SHORT, "iterations": 200}, grid={"seed": [0, 1]}))
+    store.submit(SweepSpec(base={**SHORT, "iterations": 200}, grid={"seed": [0, 1]}))
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "3")
-    until(lambda: (home / "runner.lock").exists() and worker_of(home))
+    until(lambda: worker_of(home))
     limit_files(runner.pid, (home / "runs.db-wal").stat().st_size + room)
-    time.sleep(10)  # a store that is full cannot even be told so
-    assert runner.poll() is None or what == "its checkpoint"
-    assert len(store.rows("SELECT id FROM runs")) == 2
-    if runner.poll() is None:
-        limit_files(runner.pid, resource.RLIM_INFINITY)
-    until(lambda: store.counts()["queued"] + store.counts()["running"] == 0)
-    errors = [row["error"] for row in store.rows("SELECT error FROM runs WHERE status = 'failed'")]
-    assert errors
-    assert all(f"{what} could not be written" in error for error in errors), errors
-    assert not chaos.wait_for_quiet(home)
-
-    assert chaos.mgem(home, "resume", f"s{sweep}", "--idle", "1").wait() == 0
-    until(lambda: store.counts()["finished"] == 2, 120)
+    problem = until(current_problem)
+    assert what in problem
+    assert problem in (home / "runner.log").read_text() if (home / "runner.log").exists() else True
+    limit_files(runner.pid, resource.RLIM_INFINITY)
+    until(lambda: store.counts()["finished"] == 2)
+    assert [run["error"] for run in store.run_records()] == [None, None]
+    assert current_problem() == ""
     assert store.rows("PRAGMA integrity_check")[0][0] == "ok"
     assert not chaos.wait_for_quiet(home)
+
+
+def fill(file: Path) -> None:
+    """Until there is no room left."""
+    with suppress(OSError), file.open("wb", buffering=0) as full:
+        while full.write(bytes(4096)):
+            pass
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_said_by_the_command_that_waits(home):
+    """A file system of 16 MB of its own; the command says what the runner finds, and the sweep ends when there is room."""
+    disk = home / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("this machine lets nobody mount a file system")
+    try:
+        longer = flags({**SHORT, "iterations": 600, "probe_every": 20})
+        command = chaos.mgem(disk, "sweep", *longer, "--seeds", "0,1", "--idle", "1", stderr=subprocess.PIPE)
+        until(lambda: chaos.training_workers(chaos.runner_of(disk)))
+        filler = disk / "filler"
+        fill(filler)
+        lines = []
+        until(lambda: lines.append(command.stderr.readline()) or "could not be written" in lines[-1], 30)
+        filler.unlink()
+        assert command.wait(timeout=120) == 0, command.stderr.read()
+        assert not chaos.wait_for_quiet(disk)
+    finally:
+        for process in chaos.processes(disk):
+            os.kill(process, signal.SIGKILL)
+        until(lambda: not subprocess.run(["umount", disk], stderr=subprocess.DEVNULL).returncode)
+
+
+@pytest.mark.slow
+def test_a_store_that_is_replaced_under_a_live_runner_is_served_and_waiters_are_told(home):
+    waiting = chaos.mgem(home, "sweep", *flags(LONG), "--workers", "1", "--idle", "20", stderr=subprocess.PIPE)
+    until(lambda: (home / "runs.db").exists() and Store(home / "runs.db").counts()["running"] == 1)
+    runner = chaos.runner_of(home)
+    for file in home.glob("runs.db*"):
+        file.unlink()
+    assert waiting.wait(timeout=10) == 2
+    assert "was deleted or replaced while sweep s1 was in it; launch the sweep again" in waiting.stderr.read()
+    other = chaos.mgem(home, "sweep", *flags(SHORT), "--json")
+    document = json.loads(other.communicate(timeout=60)[0])
+    assert document["counts"]["finished"] == 1
+    assert chaos.runner_of(home) == runner
+    assert "was deleted or replaced; going on with the one there now" in (home / "runner.log").read_text()
+
+
+@pytest.mark.slow
+def test_with_no_idle_time_everything_queued_is_trained_first(home):
+    Store(home / "runs.db").submit(SweepSpec(base=SHORT, grid={"seed": [0, 1, 2]}))
+    assert chaos.mgem(home, "work", "--workers", "2", "--idle", "0").wait(timeout=60) == 0
+    assert Store(home / "runs.db").counts()["finished"] == 3
+
+
+@pytest.mark.slow
+def test_two_runners_started_at_once_are_one(home):
+    store = Store(home / "runs.db")
+    store.submit(SweepSpec(base=SHORT, grid={"seed": list(range(6))}))
+    runners = [chaos.mgem(home, "work", "--workers", "1", "--idle", "1") for _ in range(2)]
+    assert [runner.wait(timeout=90) for runner in runners] == [0, 0]
+    assert [run["status"] for run in store.run_records()] == ["finished"] * 6
+    assert {run["attempts"] for run in store.run_records()} == {1}
+
+
+@pytest.mark.slow
+def test_code_that_is_edited_under_a_live_runner_is_the_code_that_trains(home, monkeypatch):
+    """The runner ends what it began with the old code, starts again with the new one, and stores each under its own key."""
+    project = home / "project"
+    shutil.copytree(Path(mgem_core.__file__).parent, project / "mgem_core", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(project)  # where python -m looks first
+    store = Store(home / "runs.db")
+    store.submit(SweepSpec(base=SHORT))
+    runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "20")
+    until(lambda: store.counts()["finished"] == 1)
+    engine = project / "mgem_core" / "engine.py"
+    engine.write_text(engine.read_text().replace("100 * right / len(test)", "50 * right / len(test)"))
+    store.submit(SweepSpec(base=SHORT), again=True)
+    until(lambda: store.counts()["finished"] == 2)
+    old, new = store.run_records()
+    assert np.array(new["matrix"]).tolist() == (np.array(old["matrix"]) / 2).tolist()
+    assert old["key"] != new["key"]
+    assert chaos.runner_of(home) == runner.pid
 
 
 @pytest.fixture(scope="module")
@@ -142,26 +232,37 @@ def test_killed_four_times_a_sweep_gives_the_same_numbers_and_leaves_no_orphans(
     assert chaos.disturbed(home, victim, kills=4, seed=0) >= 3
     assert chaos.results(home) == expected
     assert len(expected) == 12
-    assert {status for _, status, _, _ in expected} == {"finished"}
+    assert {status for _, status, *_ in expected} == {'"finished"'}
     assert not chaos.wait_for_quiet(home)
 
 
+RAY_GRID = flags({"tasks": 3, "iterations": 500, "memory": 100, "probe_every": 25, "seeds": "0,1,2,3"})
+
+
 @pytest.mark.slow
-def test_a_ray_cluster_that_loses_a_node_gives_the_same_numbers(home, expected):
+def test_a_ray_cluster_that_loses_a_node_goes_on_from_checkpoints_to_the_same_numbers(home, tmp_path_factory):
     from ray.cluster_utils import Cluster
 
+    expected = chaos.undisturbed(tmp_path_factory.mktemp("undisturbed"), RAY_GRID)
     node = {"num_cpus": 1, "node_ip_address": "127.0.0.2"}  # loopback; Ray takes 127.0.0.1 for another
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     try:
         second = cluster.add_node(**node)
-        command = chaos.mgem(home, "sweep", *chaos.GRID, "--ray", cluster.address, "--idle", "2", "--json")
+        command = chaos.mgem(home, "sweep", *RAY_GRID, "--ray", cluster.address, "--idle", "2", "--json")
         store = until(lambda: (home / "runs.db").exists()) and Store(home / "runs.db")
-        until(lambda: store.counts()["finished"] >= 3, 120)
-        assert store.counts()["running"] == 2
+
+        def both_have_checkpoints():
+            running = [run for run in store.run_records() if run["status"] == "running"]
+            return len(running) == 2 and all(run["task"] and store.checkpoint(run["id"]).exists() for run in running)
+
+        until(both_have_checkpoints, 120)
         cluster.remove_node(second, allow_graceful=False)
-        told = json.loads(command.communicate(timeout=240)[0])
-        assert told["counts"]["finished"] == 12
+        document = json.loads(command.communicate(timeout=240)[0])
+        assert document["counts"]["finished"] == 4
         assert chaos.results(home) == expected
+        lost = [run for run in document["runs"] if run["attempts"] == 2]
+        assert len(lost) == 1
+        assert lost[0]["resumed_task"] >= 1
         assert not chaos.wait_for_quiet(home)
     finally:
         cluster.shutdown()
@@ -261,33 +362,9 @@ def test_a_pool_that_lost_a_node_gets_no_more_than_it_can_hold(tmp_path):
     assert store.counts()["queued"] == 5
 
 
-def test_a_result_that_cannot_be_written_fails_its_run_with_that_reason(tmp_path, monkeypatch):
-    store, pool = Store(tmp_path / "runs.db"), Scripted()
-    store.submit(SweepSpec())
-    runner = Runner(store, pool)
-    runner._tick()
-    monkeypatch.setattr(store, "requeue_interrupted", lambda: None)  # this runner is still the same
-    R = np.zeros((5, 5))
-    pool.told = [(1, Finished("finished", "", R, 0.0, 0.0, 0.0, 1.0, 0.1, "x")), (1, Ended("done"))]
-    with monkeypatch.context() as full:
-
-        def refuse(told):
-            raise sqlite3.OperationalError("database or disk is full")
-
-        full.setattr(store, "record", refuse)
-        full.setattr(time, "sleep", lambda seconds: full.undo())  # there is room again
-        runner.work(0.3)
-    row = one_run(store)
-    assert (row["status"], row["error"]) == ("failed", "the store could not be written: database or disk is full.")
-
-
 def test_an_unknown_error_is_told_in_one_line_with_its_place():
     try:
         raise KeyError("x")
     except KeyError as error:
         told = explained(error)
     assert told.startswith("KeyError: 'x' (test_runner.py, line ")
-
-
-def flags(fields: dict[str, object]) -> list[str]:
-    return [part for name, value in fields.items() for part in (f"--{name.replace('_', '-')}", str(value))]

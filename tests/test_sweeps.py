@@ -1,9 +1,12 @@
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from mgem_core import RunConfig
+from mgem_core.dual import Restriction, solve
+from mgem_core.keys import run_key
 from mgem_core.presets import PRESETS
-from mgem_core.sweeps import SweepSpec, estimate_seconds, relative_work, run_key
+from mgem_core.sweeps import SweepSpec, estimate_seconds, relative_work
 
 
 def test_a_grid_is_every_combination():
@@ -38,10 +41,43 @@ def test_combinations_that_mean_the_same_run_are_one():
         ({"split_by": "order"}, {"split_by": "random"}),
         ({"strength": (0.5,) * 4}, {"strength": 0.5}),
         ({"solver": "approx", "ridge": 0.1}, {"solver": "approx"}),
+        ({"strength": 0.0, "trigger": "always"}, {"strength": 0.0}),
+        ({"strength": 0.3, "strength_kind": "margin", "trigger": "always"}, {"strength": 0.3, "strength_kind": "margin"}),
+        ({"strength": 0.0, "strength_kind": "margin"}, {"strength": 0.0}),
+        ({"strength": (0.0,) * 4, "strength_kind": "margin", "trigger": "always"}, {"strength": 0.0}),
+        ({"strength": -0.0}, {"strength": 0.0}),
+        ({"modules": {"fc1": 0, "fc2": 1, "fc3": 2}}, {"modules": 3}),
+        ({"modules": {"fc1": 7, "fc2": 3, "fc3": 3}}, {"modules": {"fc1": 0, "fc2": 1, "fc3.weight": 1, "fc3.bias": 1}}),
+        ({"modules": {"fc1": 1, "fc2": 0, "fc3": 1}}, {"modules": {"fc1": 0, "fc2": 5, "fc3": 0}}),
+        ({"ridge": 0.0, "ridge_kind": "absolute"}, {"ridge": 0.0}),
+        ({"snap_splits": 4}, {}),
+        ({"splits": 2, "snap_every": 5, "snap_splits": 2}, {"splits": 2, "snap_every": 5}),
     ],
 )
 def test_fields_that_mean_nothing_do_not_tell_runs_apart(one, other):
     assert run_key(RunConfig(**one)) == run_key(RunConfig(**other))
+    assert RunConfig(**one).canonical() == RunConfig(**other).canonical()
+    assert len({*SweepSpec(base=one).runs(), *SweepSpec(base=other).runs()}) == 1
+
+
+@pytest.mark.parametrize("modules", [{"fc1": 1, "fc2": 0, "fc3": 1}, {"fc1": 0, "fc2": 0, "fc3.weight": 0, "fc3.bias": 1}])
+def test_the_canonical_form_is_the_same_partition(modules):
+    config = RunConfig(modules=modules)
+    assert config.canonical().module_of == config.module_of
+    assert config.canonical().label == config.label
+
+
+@pytest.mark.parametrize("knobs", [{"strength": 0.0}, {"strength": 0.2, "strength_kind": "margin"}])
+@pytest.mark.parametrize("solver", ["exact", "approx"])
+def test_without_a_floor_the_trigger_changes_nothing(knobs, solver):
+    draw = np.random.default_rng(0)
+    for _ in range(50):
+        G, g = draw.normal(size=(3, 5)), draw.normal(size=5)
+        v = [
+            solve(G @ G.T, G @ g, Restriction(**knobs, solver=solver, trigger=trigger)).v
+            for trigger in ("violation", "always")
+        ]
+        np.testing.assert_allclose(*v, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from mgem_core.figures import data
 from mgem_core.figures.data import View
 from mgem_core.figures.style import axis_titles_tex, pair_title
 from mgem_core.store import Store
-from mgem_core.sweeps import code_version
 
 PICTURES = ("png", "svg", "pdf", "html")
 WHATS: dict[str, tuple[str, ...]] = {  # what there is, and in which formats
@@ -281,12 +280,11 @@ def _configs(store: Store, sweep: int | None, runs: pd.DataFrame) -> bytes:
     """Everything needed to get the same runs again."""
     of = None if sweep is None else _sweep(store, sweep)
     marks = ",".join("?" * len(runs))
-    names = ("id", "label", "status", "config", "acc", "fwd", "bwd", "fingerprint")
+    names = ("id", "key", "label", "status", "config", "acc", "fwd", "bwd", "fingerprint")
     rows = store.rows(f"SELECT {', '.join(names)} FROM runs WHERE id IN ({marks}) ORDER BY id", *runs["id"].tolist())
     document = {
         "sweep": of and of["name"],
         "spec": of and json.loads(of["spec"]),
-        "code_version": code_version(),
         "runs": [{**dict(row), "config": json.loads(row["config"])} for row in rows],
         "reproduce": [command(RunConfig.model_validate_json(row["config"])) for row in rows],
     }

@@ -77,5 +77,9 @@ class Learner:
         """All that a checkpoint needs: tensors and plain values."""
         return {"networks": self.networks.state_dict()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
+        """Go on from such a state, after so many steps; `shown` are the images that each learned task showed.
+
+        Raise whatever fits where the state cannot be this run's.
+        """
         self.networks.load_state_dict(state["networks"])

@@ -40,7 +40,10 @@ class Method(Learner):
     def state(self) -> dict[str, Any]:
         return {**super().state(), "F": self.F, "B": self.B}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        super().restore(state)
-        device = self.F[0].device
-        self.F, self.B = ([t.to(device) for t in state[name]] for name in ("F", "B"))
+    def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
+        super().restore(state, shown, steps)
+        for ours, saved in ((self.F, state["F"]), (self.B, state["B"])):
+            for tensor, value in zip(ours, saved, strict=True):
+                if tensor.shape != value.shape:
+                    raise ValueError(f"a tensor of shape {tuple(value.shape)}, not {tuple(tensor.shape)}")
+                tensor.copy_(value)

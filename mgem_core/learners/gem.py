@@ -66,10 +66,7 @@ class Method(Learner):
             per_row, config.strength_kind, config.solver, config.trigger, config.ridge, config.ridge_kind
         )
 
-    def state(self) -> dict[str, Any]:
-        return {**super().state(), "remembered": [torch.from_numpy(kept) for kept in self.remembered]}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        super().restore(state)
-        self.remembered = [kept.numpy() for kept in state["remembered"]]
+    def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
+        super().restore(state, shown, steps)
+        self.remembered = [self.chosen(task, images, self.config.memory) for task, images in enumerate(shown)]
         self._recall()

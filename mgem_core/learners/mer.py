@@ -20,6 +20,7 @@ class Method(Learner):
         self.theta: list[torch.Tensor] = list(self.network.parameters())
         self.reservoir: list[tuple[int, int]] = []  # (task, image)
         self.shown = 0
+        self._capacity = config.memory * config.tasks
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
         draw = rng(self.config.seed, "mer", task, step)
@@ -58,7 +59,7 @@ class Method(Learner):
     def _keep(self, new: tuple[int, int], draw: np.random.Generator) -> None:
         """Reservoir sampling: the n-th sample shown enters with probability capacity / n."""
         self.shown += 1
-        if len(self.reservoir) < self.config.memory * self.config.tasks:
+        if len(self.reservoir) < self._capacity:
             self.reservoir.append(new)
         elif (place := int(draw.integers(self.shown))) < len(self.reservoir):
             self.reservoir[place] = new
@@ -69,6 +70,10 @@ class Method(Learner):
     def state(self) -> dict[str, Any]:
         return {**super().state(), "reservoir": self.reservoir, "shown": self.shown}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        super().restore(state)
-        self.reservoir, self.shown = state["reservoir"], state["shown"]
+    def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
+        super().restore(state, shown, steps)
+        self.reservoir, self.shown = [(int(task), int(image)) for task, image in state["reservoir"]], int(state["shown"])
+        fits = self.shown == steps * self.config.batch_size and len(self.reservoir) == min(self.shown, self._capacity)
+        known = all(0 <= task <= len(shown) and 0 <= image < len(self.stream.labels) for task, image in self.reservoir)
+        if not (fits and known):
+            raise ValueError("a reservoir that does not fit")

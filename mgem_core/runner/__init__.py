@@ -10,17 +10,23 @@ from mgem_core.events import Event
 
 
 @dataclass(frozen=True)
+class Accepted:
+    """The worker has received the run that it was given."""
+
+
+@dataclass(frozen=True)
 class Ended:
-    """A run left its worker. done: it told its Finished. lost: the worker is gone, the run may go on elsewhere.
+    """A run left its worker. done: it yielded Finished. lost: the worker is gone, the run may go on elsewhere.
 
     cancelled: it was made to leave; it goes on if that is still wanted.
     """
 
     how: Literal["done", "failed", "cancelled", "lost"]
     reason: str = ""
+    traceback: str = ""  # of an error that nobody expected
 
 
-Told = Event | Ended | bytes  # bytes: a new checkpoint
+WorkerMessage = Event | Ended | bytes | Accepted  # bytes: a new checkpoint
 
 
 class Pool(Protocol):
@@ -35,8 +41,8 @@ class Pool(Protocol):
     def cancel(self, run: int) -> None:
         """Have a run end soon, as cancelled."""
 
-    def poll(self, seconds: float) -> list[tuple[int, Told]]:
-        """What the runs told since the last call, in order; waits up to `seconds` for the first."""
+    def poll(self, seconds: float) -> list[tuple[int, WorkerMessage]]:
+        """What the workers sent since the last call, in order; waits up to `seconds` for the first message."""
 
     def close(self) -> None:
         """End all workers."""

@@ -4,7 +4,6 @@ On Linux they are forked from one process that has imported torch, so that each 
 """
 
 import multiprocessing
-import signal
 import sys
 import threading
 import time
@@ -14,14 +13,15 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from mgem_core.config import RunConfig, UsageError
-from mgem_core.runner import Ended, Told, worker
+from mgem_core.runner import Accepted, Ended, WorkerMessage, worker
 
 SILENT = 60.0  # seconds without a sign of life after which a worker is given up
 STARTING = 300.0  # the same for its first one: importing torch from a slow disk takes long
-ORPHANED = 255  # the exit code that multiprocessing tells of a worker whose origin has gone
-FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM)  # exit codes of a worker that somebody ended
+ACCEPTING = 5.0  # seconds within which a worker confirms the run that it was given
+CANCELLING = 15.0  # seconds within which it leaves a run that is cancelled; it looks between steps and within measurements
+ORPHANED = 255  # the exit code that multiprocessing reports for a worker whose origin has gone
+FROM_OUTSIDE = (-9, -15)  # exit codes of a worker that somebody ended by SIGKILL or SIGTERM
 STARTS = 3  # workers in a row that do not start, after which no more are tried
-STUBBORN = 1.2  # seconds after which a worker that does not cancel is ended
 CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")  # macOS: forks are fragile
 CONTEXT.set_forkserver_preload(["mgem_core.engine"])
 
@@ -36,26 +36,25 @@ class LocalPool:
 
     def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
         free = next(one for one in self.workers if one.idle())
-        free.run, free.unwanted = run, None
-        free.tell(("run", run, config.model_dump_json(), state))
+        free.give(run, config, state)
 
     def cancel(self, run: int) -> None:
         for one in self.workers:
             if one.run == run and one.unwanted is None:
                 one.unwanted = time.monotonic()
-                one.tell(("cancel", run))
+                one.send(("cancel", run))
 
-    def poll(self, seconds: float) -> list[tuple[int, Told]]:
+    def poll(self, seconds: float) -> list[tuple[int, WorkerMessage]]:
         wait([end for one in self.workers for end in one.ends()], seconds)
-        told = []
+        messages = []
         for one in list(self.workers):
-            told += one.told()
+            messages += one.received()
             if reason := one.gone():
                 if one.run is not None:
                     no_fault_of_the_run = one.unwanted or one.orphaned()
-                    told.append((one.run, Ended("cancelled") if no_fault_of_the_run else Ended("lost", reason)))
+                    messages.append((one.run, Ended("cancelled") if no_fault_of_the_run else Ended("lost", reason)))
                 self._replace(one, reason)
-        return told
+        return messages
 
     def _replace(self, lost: "_Worker", reason: str) -> None:
         """Another worker for a lost one; where none would start, those that are left must do."""
@@ -64,11 +63,11 @@ class LocalPool:
         if lost.ready:
             self.stillborn = 0
         elif lost.process.exitcode not in FROM_OUTSIDE and not lost.orphaned():
-            self.stillborn += STARTS if lost.failure else 1
+            self.stillborn += 1
         if self.stillborn < STARTS:
             self.workers.append(_Worker())
         elif not self.workers:
-            raise UsageError(f"no worker could be started ({reason}, {STARTS} times in a row); runner.log tells more.")
+            raise UsageError(f"no worker could be started ({reason}, {STARTS} times in a row); see runner.log.")
 
     def close(self) -> None:
         for one in self.workers:
@@ -82,20 +81,24 @@ class _Worker:
         self.ready, self.failure = False, ""
         threading.Thread(target=self._start, args=[theirs], daemon=True).start()  # it takes as long as importing torch
         self.run: int | None = None
+        self.given = 0.0  # when it was given its run
+        self.accepted = False  # did it confirm that?
         self.unwanted: float | None = None
         self.heard = time.monotonic()
+        self.sending = threading.Lock()
 
     def _start(self, theirs: Connection) -> None:
-        for _ in range(STARTS):
-            try:
-                self.process.start()
-                break
-            except (EOFError, OSError) as error:
-                reason = f"it could not be started: {str(error) or 'the process that workers are forked from ended'}"
-                time.sleep(0.2)  # then the system knows that it is dead, and the next try has another one
-        else:
-            self.failure = reason
+        """Once only: a second try would share the pipe with a child of the first, whose origin died in between."""
+        try:
+            self.process.start()
+        except (EOFError, OSError) as error:
+            time.sleep(0.2)  # until the system knows that the origin is dead, so that the next worker has another one
+            self.failure = f"it could not be started: {str(error) or 'the process that workers are forked from ended'}"
         theirs.close()
+
+    def give(self, run: int, config: RunConfig, state: bytes | None) -> None:
+        self.run, self.given, self.accepted, self.unwanted = run, time.monotonic(), False, None
+        self.send(("run", run, config.model_dump_json(), state))
 
     def ends(self) -> list[Any]:
         """What to wait for."""
@@ -108,19 +111,25 @@ class _Worker:
     def idle(self) -> bool:
         return self.ready and self.run is None
 
-    def tell(self, message: object) -> None:
-        with suppress(OSError):  # it is gone; the next poll says so
-            self.pipe.send(message)
+    def send(self, message: object) -> None:
+        """Without waiting for a worker that does not read: a checkpoint is larger than what a pipe holds."""
 
-    def told(self) -> list[tuple[int, Told]]:
+        def send() -> None:
+            with self.sending, suppress(OSError):  # it is gone; the next poll says so
+                self.pipe.send(message)
+
+        threading.Thread(target=send, daemon=True).start()
+
+    def received(self) -> list[tuple[int, WorkerMessage]]:
         """Everything in the pipe."""
-        messages: list[tuple[int, Told]] = []
+        messages: list[tuple[int, WorkerMessage]] = []
         try:
             while self.pipe.poll():
-                message = self.pipe.recv()
+                received = self.pipe.recv()
                 self.ready, self.heard = True, time.monotonic()
-                messages += message
-                if message and isinstance(message[-1][1], Ended):
+                self.accepted |= any(run == self.run and isinstance(what, Accepted) for run, what in received)
+                messages += received
+                if received and isinstance(received[-1][1], Ended):
                     self.run = None
         except (EOFError, OSError):
             pass
@@ -137,8 +146,10 @@ class _Worker:
                 else f"its worker process ended with code {code}"
             )
         now = time.monotonic()
-        if self.run is not None and self.unwanted and now - self.unwanted > STUBBORN:
+        if self.run is not None and self.unwanted and now - self.unwanted > CANCELLING:
             return "it did not stop when asked"
+        if self.run is not None and not self.accepted and now - self.given > ACCEPTING:
+            return f"its worker did not accept it within {ACCEPTING:.0f} s"
         allowed = SILENT if self.ready else STARTING
         return f"its worker was silent for {allowed:.0f} s" if now - self.heard > allowed else ""
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from mgem_core.config import RunConfig, UsageError
-from mgem_core.runner import Ended, Told
+from mgem_core.runner import Ended, WorkerMessage
 from mgem_core.runner.worker import train
 
 
@@ -44,21 +44,21 @@ class RayPool:
                 self.unwanted.add(run)
                 self.ray.cancel(stream, force=True)
 
-    def poll(self, seconds: float) -> list[tuple[int, Told]]:
+    def poll(self, seconds: float) -> list[tuple[int, WorkerMessage]]:
         if not self.streams:
             time.sleep(seconds)
             return []
-        told: list[tuple[int, Told]] = []
+        messages: list[tuple[int, WorkerMessage]] = []
         ready, _ = self.ray.wait(list(self.streams), timeout=seconds, fetch_local=False)
-        while ready and len(told) < 1000:
-            told += [self._take(stream) for stream in ready]
+        while ready and len(messages) < 1000:
+            messages += [self._take(stream) for stream in ready]
             if not self.streams:
                 break
             ready, _ = self.ray.wait(list(self.streams), num_returns=len(self.streams), timeout=0, fetch_local=False)
-        return told
+        return messages
 
-    def _take(self, stream: Any) -> tuple[int, Told]:
-        """The next thing a run told."""
+    def _take(self, stream: Any) -> tuple[int, WorkerMessage]:
+        """The next message of a run."""
         run, what = self.streams[stream], self._next(stream)
         if isinstance(what, Ended):
             del self.streams[stream]
@@ -66,7 +66,7 @@ class RayPool:
             self.unwanted.discard(run)
         return run, what
 
-    def _next(self, stream: Any) -> Told:
+    def _next(self, stream: Any) -> WorkerMessage:
         """The next thing a task yielded; a task that is gone is lost."""
         try:
             return self.ray.get(next(stream))  # type: ignore[no-any-return]

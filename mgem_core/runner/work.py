@@ -1,135 +1,92 @@
-"""The runner: exactly one per store. It hands out queued runs, writes what they tell, and ends itself when idle."""
+"""The runner as a process: exactly one per store, started on demand, and found by its lock."""
 
-import fcntl
 import os
-import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
-from mgem_core.events import Finished
-from mgem_core.home import home, replace_file
-from mgem_core.runner import Ended, Pool
+from filelock import FileLock, Timeout
+
+from mgem_core.config import UsageError
+from mgem_core.home import file_identity, home
+from mgem_core.runner import Pool
+from mgem_core.runner.runner import Runner
 from mgem_core.store import Store
 
-ATTEMPTS = 3
-TICK = 0.2  # seconds
+LOCK_SECONDS = 4.0  # the runner waits no longer for others who write; then it says so, and tries again
 
 
 def store_path() -> Path:
     return home() / "runs.db"
 
 
-def locked() -> IO[str] | None:
-    """The runner's lock, or None while another runner lives; the system takes it from the dead."""
-    home().mkdir(parents=True, exist_ok=True)
-    file = (home() / "runner.lock").open("a")
+def acquire_lock(seconds: float) -> FileLock | None:
+    """The runner's lock, or None while another runner lives. The operating system releases it when its owner dies."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return file
-    except BlockingIOError:
-        file.close()
+        home().mkdir(parents=True, exist_ok=True)
+        lock = FileLock(home() / "runner.lock")
+        lock.acquire(timeout=seconds)
+        return lock
+    except Timeout:
         return None
+    except OSError as error:
+        remedy = "set MGEM_HOME to a folder that can be written"
+        raise UsageError(f"{home()} cannot be used ({error.strerror}); {remedy}.") from None
 
 
 def ensure_runner(*options: str) -> subprocess.Popen[bytes] | None:
-    """Start a runner of its own session unless one is there; it outlives whoever asked for it."""
-    lock = locked()
+    """Start a runner in a session of its own unless one is there; it outlives whoever asked for it."""
+    lock = acquire_lock(0)
     if lock is None:
         return None
-    lock.close()
-    with (home() / "runner.log").open("a") as log:
-        command = [sys.executable, "-m", "mgem_core", "work", *options]
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    lock.release()
+    try:
+        with (home() / "runner.log").open("a") as log:
+            command = [sys.executable, "-m", "mgem_core", "work", *options]
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    except OSError as error:
+        raise UsageError(f"{home() / 'runner.log'} cannot be written: {error.strerror}.") from None
 
 
 def refusal(runner: subprocess.Popen[bytes] | None) -> str:
     """Why a runner that was started could not be one, in its own words; empty while it is well."""
     if runner is None or runner.poll() not in (1, 2):
         return ""
-    return (home() / "runner.log").read_text().splitlines()[-1].removeprefix("mgem: ")
-
-
-class Runner:
-    def __init__(self, store: Store, pool: Pool):
-        self.store, self.pool = store, pool
-        self.active: set[int] = set()
-        self.ends: dict[int, Ended] = {}  # not yet in the store
-        (store.path.parent / "checkpoints").mkdir(exist_ok=True)
-
-    def work(self, idle_seconds: float) -> None:
-        """Until nothing has been queued or running for a while."""
-        self.store.requeue_interrupted()
-        busy = time.monotonic()
-        while time.monotonic() - busy < idle_seconds:
-            try:
-                self._tick()
-            except sqlite3.OperationalError as error:  # no room, most likely: nothing more is begun until there is
-                self._give_up(list(self.active), f"the store could not be written: {error}.")
-                time.sleep(1)
-            if self.active or self.ends or self.store.waiting():  # its workers may not be ready yet
-                busy = time.monotonic()
-
-    def _tick(self) -> None:
-        for run, end in list(self.ends.items()):
-            self._settle(run, end)
-            del self.ends[run]
-        for run in self.store.unwanted():
-            self.pool.cancel(run)
-        while self.pool.free() > 0 and (claimed := self.store.claim()):
-            run, config = claimed
-            self.active.add(run)
-            checkpoint = self.store.checkpoint(run)
-            self.pool.start(run, config, checkpoint.read_bytes() if checkpoint.exists() else None)
-        told = [(run, what) for run, what in self.pool.poll(TICK) if run in self.active]  # not of runs given up
-        self.store.record([(run, what) for run, what in told if not isinstance(what, Ended | bytes)])
-        self.ends |= {run: what for run, what in told if isinstance(what, Ended)}
-        self.active -= set(self.ends)
-        finished = {run for run, what in told if isinstance(what, Finished)}
-        for run, what in told:  # after what was told before it: nothing is lost if this process dies in between
-            if isinstance(what, bytes) and run not in finished:
-                self._keep(run, what)
-        for run in finished:
-            self.store.checkpoint(run).unlink(missing_ok=True)
-
-    def _keep(self, run: int, state: bytes) -> None:
-        try:
-            replace_file(self.store.checkpoint(run), state)
-        except OSError as error:
-            self._give_up([run], f"its checkpoint could not be written: {error.strerror}.")
-
-    def _settle(self, run: int, end: Ended) -> None:
-        if end.how == "cancelled" or (end.how == "lost" and self.store.attempts(run) < ATTEMPTS):
-            self.store.put_back(run, failed=end.how == "lost")  # somebody may have changed his mind meanwhile
-        elif end.how == "lost":
-            self.store.end(run, "failed", f"{end.reason}, {ATTEMPTS} times.")
-        elif end.how == "failed":
-            self.store.end(run, "failed", end.reason)
-
-    def _give_up(self, runs: list[int], reason: str) -> None:
-        for run in runs:
-            self.pool.cancel(run)
-            self.ends[run] = Ended("failed", reason)
-            self.active.discard(run)
+    try:
+        lines = (home() / "runner.log").read_text(errors="replace").split("\n")
+    except OSError:
+        lines = []
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return last.removeprefix("mgem: ") or f"the runner ended with code {runner.returncode}, and runner.log is empty."
 
 
 def work(open_pool: Callable[[], Pool], idle_seconds: float) -> None:
-    """Be the runner, if there is none; a second one leaves at once."""
-    lock = locked()
+    """Be the runner, if there is none; a second one leaves."""
+    while (outcome := _work_on_store(open_pool, idle_seconds)) == "replaced":
+        print(
+            f"mgem: {store_path()} was deleted or replaced; going on with the one there now.", file=sys.stderr, flush=True
+        )
+    if outcome == "outdated":
+        print("mgem: the code was edited; starting again with the new code.", file=sys.stderr, flush=True)
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def _work_on_store(open_pool: Callable[[], Pool], idle_seconds: float) -> str:
+    lock = acquire_lock(1.0)  # others hold it for a moment, to see whether there is a runner
     if lock is None:
-        return
-    lock.truncate(0)
-    lock.write(str(os.getpid()))  # for people who look; the lock is what counts
-    lock.flush()
-    pool = open_pool()
+        return "taken"
+    held = file_identity(Path(lock.lock_file))
     try:
-        Runner(Store(store_path()), pool).work(idle_seconds)
+        store = Store(store_path(), LOCK_SECONDS)
+        pool = open_pool()
+        try:
+            return Runner(store, pool, lambda: file_identity(Path(lock.lock_file)) == held).work(idle_seconds)
+        finally:
+            pool.close()
+            store.close()
     finally:
-        pool.close()
-        lock.close()
+        lock.release()
 
 
 def default_workers() -> int:

@@ -1,4 +1,4 @@
-"""A warm worker process: it trains one run after the other and tells its runner what happens."""
+"""A warm worker process: it trains one run after the other and sends its runner what happens."""
 
 import multiprocessing
 import os
@@ -6,99 +6,103 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from mgem_core import RunConfig, UsageError, run
-from mgem_core.events import Event
-from mgem_core.runner import Ended, Told
+from mgem_core.keys import code_has_changed
+from mgem_core.runner import Accepted, Ended, WorkerMessage
 
-SPEAK, HEARTBEAT = 0.1, 1.0  # seconds
-ENOUGH = 100  # untold events, with which training waits for the runner to hear them
+SEND, HEARTBEAT = 0.1, 1.0  # seconds
+ENOUGH = 100  # unsent messages, with which training waits for the runner to take them
 
 
 def main(pipe: Connection) -> None:
     """Serve until the runner closes the pipe or dies."""
     jobs: queue.Queue[tuple[int, str, bytes | None]] = queue.Queue()
     unwanted: set[int] = set()
-    untold: list[tuple[int, Told]] = []
-    speaking = threading.Lock()
+    unsent: list[tuple[int, WorkerMessage]] = []
+    sending = threading.Lock()
 
-    def tell() -> None:
-        """Everything untold in one message; an empty one is a sign of life."""
-        with speaking:
-            told = untold[:]
-            pipe.send(told)
-            del untold[: len(told)]
+    def send() -> None:
+        """Everything unsent in one message; an empty one is a sign of life."""
+        with sending:
+            messages = unsent[:]
+            pipe.send(messages)
+            del unsent[: len(messages)]
 
-    def listen() -> None:
+    def receive() -> None:
         try:
             while True:
                 what, *job = pipe.recv()
-                unwanted.add(job[0]) if what == "cancel" else jobs.put((job[0], job[1], job[2]))
+                if what == "cancel":
+                    unwanted.add(job[0])
+                else:
+                    unsent.append((job[0], Accepted()))
+                    jobs.put((job[0], job[1], job[2]))
         except (EOFError, OSError):
             os._exit(0)
 
-    def speak() -> None:
-        spoke = 0.0
+    def keep_sending() -> None:
+        sent = 0.0
         while True:
-            time.sleep(SPEAK)
-            if untold or time.monotonic() - spoke > HEARTBEAT:
-                spoke = time.monotonic()
+            time.sleep(SEND)
+            if unsent or time.monotonic() - sent > HEARTBEAT:
+                sent = time.monotonic()
                 try:
-                    tell()
+                    send()
                 except OSError:
                     os._exit(0)
 
-    def outlive_nobody() -> None:
+    def end_with_parent() -> None:
         parent = multiprocessing.parent_process()
         if parent:
             wait([parent.sentinel])
             os._exit(0)
 
-    for watch in (listen, outlive_nobody):
+    for watch in (receive, end_with_parent):
         threading.Thread(target=watch, daemon=True).start()
-    import torch  # noqa: F401  (the slow part of a first run, done before one is asked for)
+    import mgem_core.engine  # noqa: F401  (importing torch is the slow part of a first run, done before one is asked for)
 
-    threading.Thread(target=speak, daemon=True).start()  # from its first word on, a worker is ready
+    threading.Thread(target=keep_sending, daemon=True).start()  # from its first message on, a worker is ready
     while True:
         number, config, state = jobs.get()
-        for told in train(config, state):
-            if number in unwanted and not isinstance(told, Ended):
-                told = Ended("cancelled")
-            untold.append((number, told))
-            if isinstance(told, Ended):
-                break
-            if len(untold) >= ENOUGH:
-                tell()
-        tell()
+        for message in train_unless_edited(config, state, partial(unwanted.__contains__, number)):
+            unsent.append((number, message))
+            if len(unsent) >= ENOUGH:
+                send()
+        send()
         unwanted.discard(number)
 
 
-def train(config: str, state: bytes | None) -> Iterator[Told]:
+def train_unless_edited(config: str, state: bytes | None, is_cancelled: Callable[[], bool]) -> Iterable[WorkerMessage]:
+    """Nothing is trained by a process whose code was edited: old and new code would mix. A new runner will train it."""
+    return [Ended("cancelled")] if code_has_changed() else train(config, state, is_cancelled)
+
+
+def train(config: str, state: bytes | None, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[WorkerMessage]:
     """A run from its beginning or from a checkpoint: its events, each new checkpoint in its place among them, its end.
 
-    A checkpoint comes after everything that was told before it was taken: whoever keeps both in this order loses nothing.
+    A checkpoint comes after every event from before it was taken: whoever keeps both in this order loses nothing.
     """
     checkpoints: list[bytes] = []
+    from mgem_core.engine import RunCancelledError
+
     try:
-        for event in _from_checkpoint(RunConfig.model_validate_json(config), state, checkpoints.append):
+        request = RunConfig.model_validate_json(config)
+        for event in run(request, checkpoint=checkpoints.append, resume=state, is_cancelled=is_cancelled):
             if checkpoints:
                 yield checkpoints.pop()  # not `yield from`: Ray would send into the list
                 checkpoints.clear()
             yield event
         yield Ended("done")
+    except RunCancelledError:
+        yield Ended("cancelled")
     except Exception as error:
-        yield Ended("failed", explained(error))
-
-
-def _from_checkpoint(config: RunConfig, state: bytes | None, save: Callable[[bytes], None]) -> Iterator[Event]:
-    """Go on from the checkpoint; a damaged one is as good as none."""
-    try:
-        return run(config, checkpoint=save, resume=state)
-    except UsageError:
-        return run(config, checkpoint=save)
+        details = "" if isinstance(error, UsageError) else traceback.format_exc()
+        yield Ended("failed", explained(error), details)
 
 
 def explained(error: Exception) -> str:

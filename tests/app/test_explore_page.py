@@ -200,4 +200,4 @@ def test_a_home_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "file" / "home"))
     monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
     page = opened()
-    assert "could not be opened" in page.error[0].value
+    assert "cannot be opened" in page.error[0].value

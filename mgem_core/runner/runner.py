@@ -1,0 +1,154 @@
+"""The runner: it hands out queued runs, writes what the workers send into the store, and ends when idle.
+
+The order in which things are written makes every crash harmless: events first, then the checkpoint taken after them, then
+the end of the run. What cannot be written is kept and tried again; meanwhile the problem is reported, and no run is blamed.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+from mgem_core.checkpoints import UnusableCheckpointError, read_header
+from mgem_core.config import RunConfig
+from mgem_core.events import Event, Finished, Started
+from mgem_core.home import replace_file, set_aside
+from mgem_core.keys import code_has_changed, remember_code
+from mgem_core.runner import Accepted, Ended, Pool
+from mgem_core.runner.status import report_problem
+from mgem_core.store import Store, StoreUnavailableError
+
+ATTEMPTS = 3
+TICK = 0.2  # seconds
+RETRY = 0.5  # seconds between tries while something cannot be written
+
+
+class Runner:
+    def __init__(self, store: Store, pool: Pool, is_alone: Callable[[], bool] = lambda: True):
+        self.store, self.pool, self.is_alone = store, pool, is_alone
+        self.active: set[int] = set()
+        self.claimed: tuple[int, RunConfig] | None = None  # but not yet given to a worker
+        self.unwritten: list[tuple[int, Event | Ended]] = []
+        self.checkpoints: dict[int, bytes] = {}  # the newest of each run, unless it is on disk
+        self.recovered = False  # is what an earlier runner left queued again?
+        self.problem = ""
+        report_problem("")  # now, while there is room for the file
+        remember_code()
+
+    def work(self, idle_seconds: float) -> Literal["idle", "replaced", "outdated"]:
+        """Until nothing has been queued or running for a while, the store was replaced, or its code was edited."""
+        busy = time.monotonic()
+        while True:
+            if not (self.store.is_current() and self.is_alone()):
+                return "replaced"
+            try:
+                is_busy, problem = self._tick(), ""
+            except StoreUnavailableError as error:
+                is_busy, problem = True, f"{error} No run goes on until this is fixed."
+            except OSError as error:
+                is_busy, problem = True, f"{error.filename} could not be written: {error.strerror}. Runs go on without it."
+            self._report(problem)
+            if is_busy:
+                busy = time.monotonic()
+            elif code_has_changed():
+                return "outdated"
+            elif time.monotonic() - busy >= idle_seconds:
+                return "idle"
+
+    def _report(self, problem: str) -> None:
+        """To everybody who waits, every time; to the log, when it is news."""
+        if problem or self.problem:
+            report_problem(problem)
+        if problem != self.problem:
+            self.problem = problem
+            with suppress(OSError):  # the log may be on the same full disk
+                print(f"mgem: {problem or 'The problem is gone; runs go on.'}", file=sys.stderr, flush=True)
+        if problem:
+            time.sleep(RETRY)
+
+    def _tick(self) -> bool:
+        """One round; is there anything left to do?"""
+        if not self.recovered:
+            (self.store.path.parent / "checkpoints").mkdir(exist_ok=True)
+            self.store.requeue_interrupted()
+            self.recovered = True
+        for run in self.store.unwanted():
+            self.pool.cancel(run)
+        self._write()
+        self._hand_out()
+        for run, message in self.pool.poll(TICK):
+            if isinstance(message, bytes):
+                self.checkpoints[run] = message
+            elif not isinstance(message, Accepted):
+                self.unwritten.append((run, message))
+        self._write()
+        self._write_checkpoints()
+        return bool(self.active or self.claimed or (self.store.waiting() and not code_has_changed()))
+
+    def _hand_out(self) -> None:
+        while self.pool.free() > 0:
+            if self.claimed is None and not code_has_changed():
+                self.claimed = self.store.claim()
+            if self.claimed is None:
+                return
+            run, config = self.claimed
+            self.pool.start(run, config, self._checkpoint(run))
+            self.active.add(run)
+            self.claimed = None
+
+    def _checkpoint(self, run: int) -> bytes | None:
+        """What the run goes on from. A checkpoint ahead of the store would leave a gap: that run starts again."""
+        path = self.store.checkpoint(run)
+        if not path.exists():
+            return None
+        try:
+            content = path.read_bytes()
+            header = read_header(content)
+            stored = self.store.events_until(run, header.task, header.step)
+            if stored == header.events:
+                return content
+            reason = f"does not fit the store, which holds {stored} of the {header.events} events before it"
+        except UnusableCheckpointError as error:
+            reason = str(error)
+        self.store.note(run, f"It started again from the beginning: its checkpoint {reason}.")
+        set_aside(path)
+        return None
+
+    def _write(self) -> None:
+        """Everything that the workers sent; what the store cannot take stays here, and an error says so."""
+        events = [(run, event) for run, event in self.unwritten if not isinstance(event, Ended)]
+        ends = [(run, end) for run, end in self.unwritten if isinstance(end, Ended)]
+        if events:
+            self.store.record(events)
+            self.unwritten = [*ends]
+        with suppress(OSError):  # tried again at the end of the tick
+            self._tidy_checkpoints(events)
+            self._write_checkpoints()
+        for run, end in ends:
+            self._settle(run, end)
+            self.checkpoints.pop(run, None)
+            self.active.discard(run)
+            self.unwritten.pop(0)
+
+    def _tidy_checkpoints(self, events: list[tuple[int, Event]]) -> None:
+        """Set aside what a run could not go on from; delete what a finished run does not need."""
+        for run, event in events:
+            if isinstance(event, Started) and event.notice and self.store.checkpoint(run).exists():
+                set_aside(self.store.checkpoint(run))
+            if isinstance(event, Finished):
+                self.checkpoints.pop(run, None)
+                self.store.delete_checkpoint(run)
+
+    def _write_checkpoints(self) -> None:
+        for run, content in list(self.checkpoints.items()):
+            replace_file(self.store.checkpoint(run), content)
+            del self.checkpoints[run]
+
+    def _settle(self, run: int, end: Ended) -> None:
+        if end.how == "cancelled" or (end.how == "lost" and self.store.attempts(run) < ATTEMPTS):
+            self.store.put_back(run, failed=end.how == "lost")  # somebody may want it again by now
+        elif end.how == "lost":
+            self.store.end(run, "failed", f"{end.reason}, {ATTEMPTS} times.")
+        elif end.how == "failed":
+            self.store.end(run, "failed", end.reason, end.traceback)

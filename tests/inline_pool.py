@@ -1,0 +1,34 @@
+"""A pool that trains in the test's own process, a few messages at a time: what a runner does becomes a matter of ticks."""
+
+from itertools import islice
+
+from mgem_core.runner import Ended
+from mgem_core.runner.worker import train
+
+
+class InlinePool:
+    def __init__(self, messages=3):
+        self.messages, self.run, self.training = messages, None, None
+        self.states = []  # what each run was started from
+
+    def free(self):
+        return int(self.run is None)
+
+    def start(self, run, config, state):
+        self.run, self.unwanted = run, False
+        self.states.append(state)
+        self.training = train(config.model_dump_json(), state, lambda: self.unwanted)
+
+    def cancel(self, run):
+        self.unwanted |= run == self.run
+
+    def poll(self, seconds):
+        if self.run is None:
+            return []
+        messages = [(self.run, message) for message in islice(self.training, self.messages)]
+        if messages and isinstance(messages[-1][1], Ended):
+            self.run = None
+        return messages
+
+    def close(self):
+        self.run = None

@@ -1,0 +1,384 @@
+"""What can go wrong around a runner stores no wrong number, blames no run, and is said."""
+
+import multiprocessing
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from chaos import until
+from inline_pool import InlinePool
+
+from mgem_core import RunConfig, UsageError, frames, keys
+from mgem_core.checkpoints import read_header
+from mgem_core.cli import main
+from mgem_core.events import Finished, Started, Stepped, TaskLearned
+from mgem_core.runner import Ended, local, runner, worker
+from mgem_core.runner.local import LocalPool
+from mgem_core.runner.runner import Runner
+from mgem_core.runner.status import SIZE, current_problem, report_problem
+from mgem_core.runner.work import acquire_lock, refusal
+from mgem_core.store import Store, StoreUnavailableError
+from mgem_core.sweeps import SweepSpec
+
+SPEC = SweepSpec(base={"tasks": 4, "iterations": 5, "batch_size": 5, "memory": 10, "probe_every": 2})
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
+    monkeypatch.setattr(runner, "RETRY", 0.01)
+    return tmp_path
+
+
+def new_store(home):
+    return Store(home / "runs.db", lock_seconds=0.1)
+
+
+def one_run(store):
+    return store.run_records()[0]
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """R, weights, probes and rows of the undisturbed run."""
+    store = Store(tmp_path_factory.mktemp("undisturbed") / "runs.db")
+    store.submit(SPEC)
+    assert Runner(store, InlinePool()).work(0) == "idle"
+    return everything(store)
+
+
+def everything(store):
+    run = one_run(store)
+    probes = frames.series(store, 1, "Probed").to_dict("records")
+    return run["status"], run["matrix"], run["fingerprint"], probes, frames.matrix(store, 1).to_dict("records")
+
+
+def tick_until(one: Runner, condition):
+    until(lambda: one._tick() is None or condition())
+
+
+def copy_store(home, name):
+    with sqlite3.connect(home / "runs.db") as live, sqlite3.connect(home / name) as copy:
+        live.backup(copy)
+
+
+def restore_store(home, name):
+    for ending in ("", "-wal", "-shm"):
+        (home / f"runs.db{ending}").unlink(missing_ok=True)
+    shutil.copy(home / name, home / "runs.db")
+
+
+@pytest.mark.parametrize("tasks_before", [0, 1, 2])
+def test_a_run_never_goes_on_from_a_checkpoint_that_is_ahead_of_the_store(home, expected, tasks_before):
+    """A power cut, or a restored copy: the store is older than the checkpoint beside it."""
+    store = new_store(home)
+    store.submit(SPEC)
+    one = Runner(store, InlinePool())
+    tick_until(one, lambda: one_run(store)["task"] == tasks_before)
+    copy_store(home, "older.db")
+    tick_until(one, lambda: store.checkpoint(1).exists() and read_header(store.checkpoint(1).read_bytes()).task == 3)
+    store.close()
+    restore_store(home, "older.db")
+
+    store, pool = new_store(home), InlinePool()
+    assert Runner(store, pool).work(0) == "idle"
+    assert everything(store) == expected
+    assert pool.states == [None]
+    assert one_run(store)["notice"].startswith("It started again from the beginning: its checkpoint does not fit the store")
+
+
+def test_a_store_that_is_ahead_of_the_checkpoint_is_cut_back_to_it(home, expected):
+    store = new_store(home)
+    store.submit(SPEC)
+    one = Runner(store, InlinePool(1))
+    tick_until(one, lambda: one_run(store)["task"] == 2 and one_run(store)["step"] == 3)
+    older = store.checkpoint(1).read_bytes()
+    tick_until(one, lambda: one_run(store)["task"] == 3)
+    store.checkpoint(1).write_bytes(older)
+    pool = InlinePool()
+    assert Runner(store, pool).work(0) == "idle"
+    assert pool.states == [older]
+    assert everything(store) == expected
+    assert (one_run(store)["resumed_task"], one_run(store)["notice"]) == (2, None)
+
+
+def test_what_is_committed_survives_a_power_cut(home):
+    assert new_store(home).rows("PRAGMA synchronous")[0][0] == 2  # FULL
+
+
+def test_a_result_without_all_its_events_is_no_result(home):
+    store = new_store(home)
+    store.submit(SweepSpec(base={"tasks": 2}))
+    store.claim()
+    R = np.full((2, 2), 50.0)
+    store.record([(1, Started("GEM", ("a", "b"), 5, 1, 0, 0)), (1, TaskLearned(1, R[1], 1.0))])
+    store.record([(1, Finished("finished", "", R, 50.0, 50.0, 0.0, 1.0, 0.1, "x", events=2))])
+    run = one_run(store)
+    assert (run["status"], run["acc"], run["matrix"]) == ("failed", None, None)
+    assert run["error"] == "the store holds 1 of the 2 events of this run; resume it to train it again."
+
+
+def test_a_damaged_checkpoint_beside_the_store_means_starting_again(home, expected):
+    store = new_store(home)
+    store.submit(SPEC)
+    one = Runner(store, InlinePool())
+    tick_until(one, lambda: store.checkpoint(1).exists())
+    damaged = bytearray(store.checkpoint(1).read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    store.checkpoint(1).write_bytes(damaged)
+    assert Runner(store, InlinePool()).work(0) == "idle"
+    assert everything(store) == expected
+    assert "its checkpoint is damaged: its checksum does not fit" in one_run(store)["notice"]
+    assert not list(store.checkpoint(1).parent.iterdir())  # both are of no use once there is a result
+
+
+def test_a_run_interrupted_under_other_code_starts_again_and_is_stored_under_the_new_key(home, expected, monkeypatch):
+    store = new_store(home)
+    store.submit(SPEC)
+    one = Runner(store, InlinePool())
+    tick_until(one, lambda: store.checkpoint(1).exists())
+    old_key, old = one_run(store)["key"], store.checkpoint(1).read_bytes()
+    monkeypatch.setattr(keys, "code_version", lambda method, benchmark: "newer")
+    one = Runner(store, InlinePool())
+    tick_until(one, lambda: one_run(store)["notice"])
+    assert store.checkpoint(1).with_name("1.pt.set-aside").read_bytes() == old
+    assert one.work(0) == "idle"
+    assert everything(store) == expected
+    run = one_run(store)
+    assert run["key"] == keys.run_key(RunConfig.model_validate(run["config"])) != old_key
+    assert "its checkpoint was written by other code" in run["notice"]
+
+
+def test_the_key_is_that_of_the_device_on_which_the_run_was_trained(home, monkeypatch):
+    store = new_store(home)
+    monkeypatch.setattr(keys, "_has_cuda", lambda: True)  # what was expected when the run was asked for
+    store.submit(SPEC)
+    expected_key = one_run(store)["key"]
+    Runner(store, InlinePool()).work(0)
+    config = RunConfig.model_validate(one_run(store)["config"])
+    assert one_run(store)["key"] == keys.run_key(config, "cpu") != expected_key
+
+
+class Unwritable:
+    """A store that cannot be written for a while."""
+
+    def __init__(self, store, times):
+        self.store, self.times, self.seen = store, times, []
+
+    def __getattr__(self, name):
+        return getattr(self.store, name)
+
+    def record(self, events):
+        if self.times > 0:
+            self.times -= 1
+            self.seen.append(current_problem())
+            raise StoreUnavailableError("runs.db could not be written: database or disk is full.")
+        self.store.record(events)
+
+
+def test_while_the_store_cannot_be_written_runs_wait_and_then_go_on(home, expected):
+    store = new_store(home)
+    store.submit(SPEC)
+    full = Unwritable(store, 5)
+    assert Runner(full, InlinePool()).work(0) == "idle"
+    problem = "runs.db could not be written: database or disk is full. No run goes on until this is fixed."
+    assert full.seen == ["", *[problem] * 4]
+    assert everything(store) == expected
+    assert current_problem() == ""
+
+
+def test_while_checkpoints_cannot_be_written_runs_go_on_without(home, expected, monkeypatch, capfd):
+    def refuse(path, content):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(runner, "replace_file", refuse)
+    store = new_store(home)
+    store.submit(SPEC)
+    assert Runner(store, InlinePool()).work(0) == "idle"
+    assert everything(store) == expected
+    assert "1.pt could not be written: No space left on device. Runs go on without it." in capfd.readouterr().err
+
+
+def test_another_program_that_locks_the_store_is_waited_for_and_said(home, expected):
+    store = new_store(home)
+    store.submit(SPEC)
+    other = sqlite3.connect(home / "runs.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    one = Runner(store, InlinePool())
+    with pytest.raises(StoreUnavailableError, match="could not be written: database is locked"):
+        one._tick()
+    other.execute("ROLLBACK")
+    assert one.work(0) == "idle"
+    assert everything(store) == expected
+
+
+def test_a_wrong_query_is_our_error_and_fails_no_run(home, monkeypatch):
+    store = new_store(home)
+    store.submit(SPEC)
+    one = Runner(store, InlinePool())
+    one._tick()
+    monkeypatch.setattr(store, "unwanted", lambda: store.rows("SELECT no_such FROM runs"))
+    with pytest.raises(sqlite3.OperationalError, match="no such column"):
+        one.work(0)
+    assert one_run(store)["status"] == "running"  # the next runner queues it again
+
+
+def test_a_runner_whose_store_was_deleted_or_replaced_leaves_it(home):
+    store = new_store(home)
+    store.submit(SPEC)
+    one = Runner(store, InlinePool())
+    one._tick()
+    (home / "runs.db").rename(home / "moved.db")
+    assert one.work(60) == "replaced"
+    new_store(home)
+    assert one.work(60) == "replaced"
+
+
+def test_a_runner_whose_lock_was_deleted_leaves_its_store(home):
+    one = Runner(new_store(home), InlinePool(), is_alone=lambda: False)
+    assert one.work(60) == "replaced"
+
+
+def test_a_runner_whose_code_was_edited_finishes_what_it_began_and_leaves_the_rest(home, monkeypatch):
+    store = new_store(home)
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
+    one = Runner(store, InlinePool())
+    one._tick()
+    monkeypatch.setattr(runner, "code_has_changed", lambda: True)
+    assert one.work(60) == "outdated"
+    assert [run["status"] for run in store.run_records()] == ["finished", "queued"]
+
+
+def test_a_worker_whose_code_was_edited_trains_nothing(monkeypatch):
+    """It would store the result of new code under the key of the old one."""
+    monkeypatch.setattr(worker, "code_has_changed", lambda: True)
+    messages = worker.train_unless_edited(RunConfig().model_dump_json(), None, lambda: False)
+    assert list(messages) == [Ended("cancelled")]
+
+
+@pytest.mark.parametrize("idle", ["nan", "inf", "-1"])
+def test_an_impossible_idle_time_is_refused(idle, capsys):
+    assert main(["work", "--idle", idle]) == 2
+    assert f"idle is {float(idle)}; it must be a number of at least 0." in capsys.readouterr().err
+
+
+def heartbeats_only(pipe):
+    """A worker that lives and never accepts a run: as a second child on the pipe of another would."""
+    while True:
+        pipe.send([])
+        time.sleep(0.05)
+
+
+def test_a_worker_that_does_not_accept_its_run_is_replaced(monkeypatch):
+    monkeypatch.setattr(local, "ACCEPTING", 0.3)
+    monkeypatch.setattr(worker, "main", heartbeats_only)
+    pool = LocalPool(1)
+    try:
+        until(lambda: pool.poll(0.1) or pool.free())
+        deaf = pool.workers[0]
+        pool.start(1, RunConfig(), b"x" * 10_000_000)  # more than a pipe holds: the runner must not wait for it
+        messages = until(lambda: pool.poll(0.1))
+        assert messages == [(1, Ended("lost", "its worker did not accept it within 0 s"))]
+        assert pool.workers[0] is not deaf
+        assert not deaf.process.is_alive()
+    finally:
+        pool.close()
+
+
+def test_two_tries_to_start_a_worker_never_share_a_pipe(monkeypatch):
+    """The origin died after it had made the child: the child must not meet a second one on its pipe."""
+    pipes = []
+    start = local.CONTEXT.Process.start
+
+    def start_and_lose_the_origin(self):
+        pipes.append(self._args[0].fileno())
+        start(self)
+        if len(pipes) == 1:
+            self._popen = None  # as if the answer had never come
+            multiprocessing.process._children.discard(self)
+            raise EOFError
+
+    monkeypatch.setattr(local.CONTEXT.Process, "start", start_and_lose_the_origin)
+    made = []
+    original = local.CONTEXT.Pipe
+    monkeypatch.setattr(type(local.CONTEXT), "Pipe", lambda self: made.append(original()) or made[-1])
+    pool = LocalPool(1)
+    try:
+        until(lambda: pool.poll(0.1) or pool.free())
+        assert len(made) == 2
+        pool.start(1, RunConfig(tasks=1, iterations=2, method="single"), None)
+        messages = []
+        until(lambda: messages.extend(pool.poll(0.1)) or any(isinstance(message, Ended) for _, message in messages))
+        assert messages[-1] == (1, Ended("done"))
+    finally:
+        pool.close()
+
+
+def test_a_stopped_worker_is_given_up_after_its_silence_and_its_run_goes_on(home, expected, monkeypatch):
+    monkeypatch.setattr(local, "SILENT", 2.0)
+    store = new_store(home)
+    store.submit(SPEC)
+    pool = LocalPool(1)
+    try:
+        one = Runner(store, pool)
+        until(lambda: one._tick() is None or pool.workers[0].run is not None)
+        os.kill(pool.workers[0].process.pid, signal.SIGSTOP)
+        assert one.work(0) == "idle"
+    finally:
+        pool.close()
+    assert everything(store) == expected
+    assert one_run(store)["attempts"] in (1, 2)  # one if it had ended before it was stopped
+
+
+def test_the_status_file_never_grows(home):
+    report_problem("a" * 10_000)
+    assert (home / "runner.status").stat().st_size == SIZE
+    assert current_problem() == "a" * (SIZE // 8)
+    report_problem("disk full “ä”")
+    assert (home / "runner.status").stat().st_size == SIZE
+    assert current_problem() == "disk full “ä”"
+    (home / "runner.status").write_bytes(b"\0" * SIZE)
+    assert current_problem() == ""
+
+
+def test_the_lock_is_released_when_its_owner_dies(home):
+    code = "from mgem_core.runner.work import *; lock = acquire_lock(0); print(1, flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
+        owner.stdout.readline()
+        assert acquire_lock(0) is None
+        owner.kill()
+        owner.wait()
+        until(lambda: acquire_lock(0))
+
+
+@pytest.mark.parametrize("log", [None, "", "\n\n"])
+def test_a_runner_that_failed_without_a_word_is_reported(home, log):
+    if log is not None:
+        (home / "runner.log").write_text(log)
+    process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(2)"])
+    process.wait()
+    assert refusal(process) == "the runner ended with code 2, and runner.log is empty."
+
+
+def test_stepped_events_are_unique(home):
+    """The count of events rests on it."""
+    store = new_store(home)
+    store.submit(SPEC)
+    store.claim()
+    for _ in range(2):
+        store.record([(1, Stepped(0, 3, 0.5, 0.0, 0.1, 0))])
+    assert store.events_until(1, 0, 3) == 1
+    assert store.events_until(1, 0, 2) == 0
+
+
+def test_home_that_is_a_file_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path / "file"))
+    with pytest.raises(UsageError, match="cannot be used"):
+        acquire_lock(0)
