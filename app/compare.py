@@ -21,7 +21,7 @@ JUDGED = {"acc": "ACC, %", "fwd": "FWD, %", "bwd": "BWD, points"}
 def chosen(store: Store, ids: Sequence[int]) -> list[Row]:
     """The runs of these ids that are in the store, in this order; `config` holds the fields that mean something to them."""
     known = list(dict.fromkeys(run for run in ids if run < 2**63))
-    rows = store.rows(f"SELECT * FROM runs WHERE id IN ({','.join('?' * len(known))})", *known)
+    rows = store.rows("SELECT * FROM runs WHERE id IN (SELECT value FROM json_each(?))", json.dumps(known))
     found = {row["id"]: {**(config := json.loads(row["config"])), **dict(row), "config": telling(config)} for row in rows}
     return [found[run] for run in known if run in found]
 

@@ -1,11 +1,13 @@
 """What a page needs to know: the store, the runner, and what the URL says."""
 
+import re
 import sqlite3
 from collections.abc import Container
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from listing import plain
 
 from mgem_core import UsageError, frames
 from mgem_core.figures.data import Watch
@@ -14,6 +16,8 @@ from mgem_core.store import ENDED, Store
 from mgem_core.streams import BENCHMARKS
 
 IDLE = "900"  # seconds a runner stays warm for the next sweep
+LARGEST_ID = 2**63 - 1  # the largest integer that SQLite can hold
+LONGEST_QUOTE = 60  # characters of a text from a URL in a message
 
 
 def store() -> Store:
@@ -85,10 +89,23 @@ def over(counts: dict[str, int]) -> bool:
     return not any(count for status, count in counts.items() if status not in ENDED)
 
 
+def parse_id(text: str, letter: str) -> int | None:
+    """The number in an id such as r3 or s12; None for any other text, and for a number too large for the store."""
+    match = re.fullmatch(f"{letter}([0-9]{{1,19}})", text)
+    number = int(match[1]) if match else LARGEST_ID + 1
+    return number if number <= LARGEST_ID else None
+
+
 def ids_in_url(name: str, letter: str) -> list[int]:
-    """?runs=r3,r5 → [3, 5]; what is no such thing is left out."""
-    parts = st.query_params.get(name, "").split(",")
-    return [int(part[1:]) for part in parts if part[:1] == letter and part[1:].isdecimal() and len(part) < 18]
+    """?runs=r3,r5 → [3, 5]; what is not an id is left out."""
+    parts = (parse_id(part, letter) for part in st.query_params.get(name, "").split(","))
+    return [number for number in parts if number is not None]
+
+
+def quote(text: str) -> str:
+    """A text from a URL as part of a message: escaped, on one line, and not longer than can be read at a glance."""
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return plain(line if len(line) <= LONGEST_QUOTE else line[:LONGEST_QUOTE] + " …")
 
 
 def put_in_url(name: str, values: list[str]) -> None:

@@ -127,7 +127,8 @@ def choose_view(tasks_of: dict[str, int]) -> tuple[View, bool]:
             benchmark = st.selectbox("Benchmark", list(tasks_of), format_func=state.title, key="on", width=260, **linked)
         told = "Raw products grow with the length of z; per unit ‖z‖ methods can be compared"
         look: dict[str, Any] = {"format_func": AXES.__getitem__, "default": "unit", "required": True, "help": told}
-        axes = st.segmented_control("Axes", list(AXES), key="axes", **look, **linked)
+        chosen = st.segmented_control("Axes", list(AXES), key="axes", **look, **linked)
+        axes: data.Axes = chosen or "unit"  # an empty ?axes= in the URL leaves nothing chosen
         tasks = tasks_of[benchmark]
         pairs = {f"{s + 1} → {t + 1}": (s, t) for t in range(1, tasks) for s in range(t)}
         pair, after = "mean", tasks
