@@ -87,6 +87,7 @@ def delete(store: Store, chosen: list[dict[str, Any]]) -> None:
 
 def show(store: Store, ids: list[int], clock: tzinfo | None) -> None:
     """The runs as they are now."""
+    state.rerun_if_replaced(store)
     if st.session_state["runs"] != [f"r{run}" for run in ids]:
         st.rerun()
     chosen = compare.chosen(store, ids)

@@ -2,7 +2,8 @@
 
 import re
 import sqlite3
-from collections.abc import Container
+from collections.abc import Callable, Container
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -21,18 +22,37 @@ LONGEST_QUOTE = 60  # characters of a text from a URL in a message
 
 
 def store() -> Store:
-    """This session's own connection; a store that cannot be used stops the page with its reason."""
-    path = str(store_path())
-    if st.session_state.get("store path") != path:
-        try:
-            st.session_state["store"], st.session_state["store path"] = Store(store_path()), path
-        except UsageError as error:
-            st.error(str(error))
-            st.stop()
-        except (OSError, sqlite3.Error) as error:
-            st.error(f"{path} could not be opened ({error}); set MGEM_HOME to a folder that can be written.")
-            st.stop()
+    """This session's own connection; a store that cannot be used stops the page with its reason.
+
+    A store whose file was replaced gives way to the new one. The page then starts anew: what was clicked was meant for
+    runs of the old store.
+    """
+    path = store_path()
+    before: Store | None = st.session_state.get("store")
+    if before is None or before.path != path or not before.is_current():
+        st.session_state["store"] = _opened(path)
+        if before is not None and before.path == path:
+            st.session_state["store notice"] = f"The store at {path} was replaced; this page now shows the new one."
+            st.rerun()
+    if message := st.session_state.pop("store notice", ""):
+        st.warning(plain(message))
     return st.session_state["store"]  # type: ignore[no-any-return]
+
+
+def _opened(path: Path) -> Store:
+    try:
+        return Store(path)
+    except UsageError as error:
+        st.error(str(error))
+    except (OSError, sqlite3.Error) as error:
+        st.error(f"{path} could not be opened ({error}); set MGEM_HOME to a folder that can be written.")
+    st.stop()
+
+
+def rerun_if_replaced(store: Store) -> None:
+    """For a part of a page that runs by itself: have the whole page notice that the store was replaced."""
+    if not store.is_current():
+        st.rerun()
 
 
 @st.cache_resource
@@ -40,12 +60,17 @@ def watch() -> Watch:
     return Watch()
 
 
+def _unless_changed(name: str, store: Store, of: Any, make: Callable[[], Any]) -> Any:
+    """What `make` gave last time, unless the store has changed since, or is another one."""
+    now = (of, store.version())
+    if st.session_state.get(name, (None,))[0] != now:
+        st.session_state[name] = now, make()
+    return st.session_state[name][1]
+
+
 def runs(store: Store, sweep: int) -> pd.DataFrame:
-    """The frame of a sweep's runs; made anew only if the store has changed."""
-    now = (str(store.path), sweep, store.version())
-    if st.session_state.get("runs frame", (None,))[0] != now:
-        st.session_state["runs frame"] = now, frames.runs(store, sweep)
-    return st.session_state["runs frame"][1]
+    """The frame of a sweep's runs."""
+    return _unless_changed("runs frame", store, sweep, lambda: frames.runs(store, sweep))
 
 
 @st.cache_resource
@@ -134,15 +159,14 @@ def say() -> None:
         st.toast(message)
 
 
-@st.cache_data(ttl=20, show_spinner=False)
-def speeds(_store: Store, path: str) -> dict[str, float]:
-    return frames.speeds(_store)
+def speeds(store: Store) -> dict[str, float]:
+    """Seconds per sample with each network, as measured on this machine."""
+    return dict(_unless_changed("speeds", store, None, lambda: frames.speeds(store)))
 
 
-@st.cache_data(ttl=60, show_spinner=False)
-def scope(_store: Store, path: str, sweep: int) -> dict[str, int]:
+def scope(store: Store, sweep: int) -> dict[str, int]:
     """The benchmarks of a sweep, each with its largest number of tasks."""
-    frame = frames.runs(_store, sweep)
+    frame = runs(store, sweep)
     return {name: int(tasks) for name, tasks in frame.groupby("benchmark", sort=False)["tasks"].max().items()}
 
 

@@ -1,6 +1,7 @@
 """Sweeps, runs and what they told, in one SQLite file. The runner writes results; all others read, and leave requests."""
 
 import io
+import itertools
 import json
 import sqlite3
 import time
@@ -70,13 +71,18 @@ MIGRATIONS = [  # one script per schema version; a released one never changes
     """,
 ]
 
+_opened = itertools.count()  # a number for every store that this process opens
+
 
 class Store:
     def __init__(self, path: Path):
         """Open the file, made or migrated as needed; a damaged or newer one is refused and left as it is."""
         self.path = path
+        self._number = next(_opened)
         path.parent.mkdir(parents=True, exist_ok=True)
+        before = _identity(path)  # should the file be replaced while it is opened, is_current() says no
         self.db = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+        self._file = before or _identity(path)
         self.db.row_factory = sqlite3.Row
         try:
             version = self.db.execute("PRAGMA user_version").fetchone()[0]
@@ -272,9 +278,13 @@ class Store:
     def attempts(self, run: int) -> int:
         return int(self.db.execute("SELECT attempts FROM runs WHERE id = ?", (run,)).fetchone()[0])
 
-    def version(self) -> tuple[int, int]:
-        """Another one whenever the store may have changed."""
-        return self.db.execute("PRAGMA data_version").fetchone()[0], self.db.total_changes
+    def version(self) -> tuple[int, int, int]:
+        """Another one whenever the store may have changed, and for every Store that this process opens."""
+        return self._number, self.db.execute("PRAGMA data_version").fetchone()[0], self.db.total_changes
+
+    def is_current(self) -> bool:
+        """Is the file at the path still the one that was opened? It is not once that was deleted or replaced."""
+        return _identity(self.path) == self._file
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         return self.db.execute(query, values).fetchall()
@@ -312,6 +322,15 @@ def _record(db: sqlite3.Connection, run: int, event: Event) -> None:
         db.execute("INSERT OR REPLACE INTO events (run, task, step, kind, data) VALUES (?, ?, ?, ?, ?)", values)
         at = (event.task + 1, 0) if isinstance(event, TaskLearned) else (event.task, event.step)
         db.execute("UPDATE runs SET task = ?, step = ? WHERE id = ?", (*at, run))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from any other that takes its path later; None if there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _packed(event: Snapped) -> bytes:

@@ -185,6 +185,7 @@ def page() -> None:
 
     def live() -> None:
         """The list as it is now; the whole page follows when the choice or the chosen runs have changed."""
+        state.rerun_if_replaced(store)
         if active and (refused := state.keep_runner()):
             st.error(f"{refused} Nothing trains until that is mended; press Resume to try again.")
         if what == "Runs":

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
@@ -37,19 +39,40 @@ class Seen(NamedTuple):
 
 
 class Watch:
-    """What the runs of a store have shown; only runs that moved are read again."""
+    """What runs have shown, of one store or several; only runs that moved are read again.
 
-    def __init__(self) -> None:
-        self.seen: dict[int, tuple[object, Seen]] = {}
+    Threads may share it. It remembers `most` runs, those of the last look even if they are more; the runs that nobody
+    has looked at for the longest time are forgotten first.
+    """
+
+    def __init__(self, most: int = 20_000) -> None:
+        self.most = most
+        self._known: OrderedDict[tuple[int, float], tuple[object, Seen]] = OrderedDict()
+        self._lock = threading.Lock()
 
     def look(self, store: Store, runs: pd.DataFrame) -> dict[int, Seen]:
-        marks = dict(
-            zip(runs["id"], zip(runs["status"], runs["attempts"], runs["task"], runs["step"], strict=True), strict=True)
-        )
-        moved = [run for run, mark in marks.items() if run not in self.seen or self.seen[run][0] != mark]
-        for run, seen in _read(store, moved).items():
-            self.seen[run] = marks[run], seen
-        return {run: self.seen[run][1] for run in marks}
+        wanted = [int(run) for run in runs["id"]]
+        states = _states(store, wanted)  # before the events: whatever comes in between is read again by the next look
+        with self._lock:
+            known = {run: self._known.get(name) for run, (name, _) in states.items()}
+        seen = {run: one[1] for run, one in known.items() if one and one[0] == states[run][1]}
+        seen |= _read(store, [run for run in wanted if run not in seen])
+        with self._lock:
+            for run, (name, state) in states.items():
+                self._known[name] = state, seen[run]
+                self._known.move_to_end(name)
+            while len(self._known) > max(self.most, len(states)):
+                self._known.popitem(last=False)
+        return seen
+
+
+def _states(store: Store, runs: list[int]) -> dict[int, tuple[tuple[int, float], object]]:
+    """Run → what names it for good, in this store and in any other that takes its place, and how far it is."""
+    query = (
+        "SELECT id, created, key, started, ended, status, attempts, task, step FROM runs "
+        "WHERE id IN (SELECT value FROM json_each(?))"
+    )
+    return {row["id"]: ((row["id"], row["created"]), tuple(row)[2:]) for row in store.rows(query, json.dumps(runs))}
 
 
 def _read(store: Store, runs: list[int]) -> dict[int, Seen]:

@@ -17,5 +17,4 @@ def store(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
     state._runner.clear()
-    state.speeds.clear()
     return Store(tmp_path / "runs.db")
