@@ -122,7 +122,12 @@ def steps(store: Store, run: int) -> pd.DataFrame:
     return frame if frame.empty else frame.assign(violated=100 * frame["violated"], ms=1000 * frame["seconds_per_step"])
 
 
+def in_words(R: np.ndarray) -> str:
+    """R for those who cannot see it: a row per task, in whole percent; a dash for what is missing."""
+    return "; ".join(", ".join("—" if np.isnan(value) else f"{value:.0f}" for value in row) for row in R)
+
+
 def accuracies(R: np.ndarray) -> pd.DataFrame:
-    """Mean accuracy on the tasks learned so far, after each task: a point per row of R."""
+    """Mean accuracy on the tasks learned so far, after each task: a point per row of R, NaN for a row that is missing."""
     means = [float(R[task, : task + 1].mean()) for task in range(len(R))]
     return pd.DataFrame({"task": range(len(means)), "step": 1, "acc": means})
