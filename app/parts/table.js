@@ -21,7 +21,7 @@ function curve(values) {
   line.setAttribute("style", "fill:none;stroke:currentColor;stroke-width:1.5");
   svg.append(line);
   const alone = at.filter((point, i) => point && !at[i - 1] && !at[i + 1]);
-  for (const [x, y] of [...alone, ...at.slice(-1)].filter(Boolean)) {
+  for (const [x, y] of new Set([...alone, ...at.slice(-1).filter(Boolean)])) {
     const dot = document.createElementNS(SVG, "circle");
     for (const [key, value] of Object.entries({ cx: x, cy: y, r: 2.2, fill: "currentColor" })) dot.setAttribute(key, value);
     svg.append(dot);
