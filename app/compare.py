@@ -21,7 +21,7 @@ JUDGED = {"acc": "ACC, %", "fwd": "FWD, %", "bwd": "BWD, points"}
 def chosen(store: Store, ids: Sequence[int]) -> list[Row]:
     """The runs of these ids that are in the store, in this order; `config` holds the fields that mean something to them."""
     known = list(dict.fromkeys(run for run in ids if run < 2**63))
-    rows = store.rows(f"SELECT * FROM runs WHERE id IN ({','.join('?' * len(known))})", *known)
+    rows = store.rows("SELECT * FROM runs WHERE id IN (SELECT value FROM json_each(?))", json.dumps(known))
     found = {row["id"]: {**(config := json.loads(row["config"])), **dict(row), "config": telling(config)} for row in rows}
     return [found[run] for run in known if run in found]
 
@@ -122,7 +122,12 @@ def steps(store: Store, run: int) -> pd.DataFrame:
     return frame if frame.empty else frame.assign(violated=100 * frame["violated"], ms=1000 * frame["seconds_per_step"])
 
 
+def in_words(R: np.ndarray) -> str:
+    """R for those who cannot see it: a row per task, in whole percent; a dash for what is missing."""
+    return "; ".join(", ".join("—" if np.isnan(value) else f"{value:.0f}" for value in row) for row in R)
+
+
 def accuracies(R: np.ndarray) -> pd.DataFrame:
-    """Mean accuracy on the tasks learned so far, after each task: a point per row of R."""
+    """Mean accuracy on the tasks learned so far, after each task: a point per row of R, NaN for a row that is missing."""
     means = [float(R[task, : task + 1].mean()) for task in range(len(R))]
     return pd.DataFrame({"task": range(len(means)), "step": 1, "acc": means})

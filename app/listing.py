@@ -14,6 +14,7 @@ from mgem_core.figures.style import family, of_family
 from mgem_core.store import ENDED, STATUSES, Store
 
 MOST = 500  # rows of a list
+MOST_WORDS = 50  # of a search; SQLite refuses an expression of more than a thousand parts
 FIELDS = ("benchmark", "method", "strength", "seed", "tasks", "iterations")  # of a config, in the list of runs
 Row = dict[str, Any]
 
@@ -22,7 +23,9 @@ Row = dict[str, Any]
 class Asked:
     """Which runs to list; what is empty asks for all."""
 
-    text: str = ""  # every word must be found in a run's id, label, benchmark, status or error; r12 is that run alone
+    # Every word must be found in a run's id, label, benchmark, status or error; r12 is that run alone.
+    # Repeated words count once, and no more than MOST_WORDS of them count at all.
+    text: str = ""
     statuses: Sequence[str] = ()
     sweep: int | None = None
     benchmark: str = ""
@@ -42,7 +45,7 @@ def _where(asked: Asked) -> tuple[str, list[Any]]:
     parts: list[str] = ["1"]
     values: list[Any] = []
     benchmark = "json_extract(config, '$.benchmark')"
-    for word in asked.text.split():
+    for word in list(dict.fromkeys(asked.text.split()))[:MOST_WORDS]:
         if re.fullmatch(r"r[0-9]{1,18}", word):
             parts.append("id = ?")
             values.append(int(word[1:]))

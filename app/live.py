@@ -1,5 +1,6 @@
 """What a sweep shows while it runs and after: progress, both plots, the words, the table."""
 
+from math import isfinite
 from typing import Any
 from urllib.parse import urlencode
 
@@ -76,7 +77,7 @@ def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
             "q": {"text": data.strength(row["q"]), "value": q},
             "runs": {"text": seeds, "value": row["finished"]},
             "progress": {"value": row["progress"]},
-            "curve": {"value": row["curve"]},
+            "curve": {"value": [value if isfinite(value) else None for value in row["curve"]]},  # JSON has no NaN
         }
         for name, top in best.items():
             value = row[name] if row[name] == row[name] else None

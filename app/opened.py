@@ -87,6 +87,7 @@ def delete(store: Store, chosen: list[dict[str, Any]]) -> None:
 
 def show(store: Store, ids: list[int], clock: tzinfo | None) -> None:
     """The runs as they are now."""
+    state.rerun_if_replaced(store)
     if st.session_state["runs"] != [f"r{run}" for run in ids]:
         st.rerun()
     chosen = compare.chosen(store, ids)
@@ -202,7 +203,7 @@ def far_apart(values: pd.Series) -> bool:
 
 def matrices(R: dict[str, np.ndarray]) -> None:
     """A heat map of R per run, all on one scale."""
-    R = {name: own for name, own in R.items() if own.size}
+    R = {name: own for name, own in R.items() if not np.isnan(own).all()}
     if not R:
         return
     low, high = min(np.nanmin(own) for own in R.values()), max(np.nanmax(own) for own in R.values())
@@ -212,5 +213,5 @@ def matrices(R: dict[str, np.ndarray]) -> None:
         for column, (name, own) in zip(st.columns(min(ACROSS, len(R))), row, strict=False):
             figure = interactive.matrices({name: own}).update_coloraxes(cmin=low, cmax=high, colorbar_thickness=10)
             with column:
-                about = f"R of {name}: " + "; ".join(", ".join(f"{one:.0f}" for one in line) for line in own)
+                about = f"R of {name}: " + compare.in_words(own)
                 parts.plot(figure, f"R {name}", about, height=330)

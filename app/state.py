@@ -1,11 +1,14 @@
 """What a page needs to know: the store, the runner, and what the URL says."""
 
+import re
 import sqlite3
-from collections.abc import Container
+from collections.abc import Callable, Container
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from listing import plain
 
 from mgem_core import UsageError, frames
 from mgem_core.figures.data import Watch
@@ -14,21 +17,42 @@ from mgem_core.store import ENDED, Store
 from mgem_core.streams import BENCHMARKS
 
 IDLE = "900"  # seconds a runner stays warm for the next sweep
+LARGEST_ID = 2**63 - 1  # the largest integer that SQLite can hold
+LONGEST_QUOTE = 60  # characters of a text from a URL in a message
 
 
 def store() -> Store:
-    """This session's own connection; a store that cannot be used stops the page with its reason."""
-    path = str(store_path())
-    if st.session_state.get("store path") != path:
-        try:
-            st.session_state["store"], st.session_state["store path"] = Store(store_path()), path
-        except UsageError as error:
-            st.error(str(error))
-            st.stop()
-        except (OSError, sqlite3.Error) as error:
-            st.error(f"{path} could not be opened ({error}); set MGEM_HOME to a folder that can be written.")
-            st.stop()
+    """This session's own connection; a store that cannot be used stops the page with its reason.
+
+    A store whose file was replaced gives way to the new one. The page then starts anew: what was clicked was meant for
+    runs of the old store.
+    """
+    path = store_path()
+    before: Store | None = st.session_state.get("store")
+    if before is None or before.path != path or not before.is_current():
+        st.session_state["store"] = _opened(path)
+        if before is not None and before.path == path:
+            st.session_state["store notice"] = f"The store at {path} was replaced; this page now shows the new one."
+            st.rerun()
+    if message := st.session_state.pop("store notice", ""):
+        st.warning(plain(message))
     return st.session_state["store"]  # type: ignore[no-any-return]
+
+
+def _opened(path: Path) -> Store:
+    try:
+        return Store(path)
+    except UsageError as error:
+        st.error(str(error))
+    except (OSError, sqlite3.Error) as error:
+        st.error(f"{path} could not be opened ({error}); set MGEM_HOME to a folder that can be written.")
+    st.stop()
+
+
+def rerun_if_replaced(store: Store) -> None:
+    """For a part of a page that runs by itself: have the whole page notice that the store was replaced."""
+    if not store.is_current():
+        st.rerun()
 
 
 @st.cache_resource
@@ -36,12 +60,17 @@ def watch() -> Watch:
     return Watch()
 
 
+def _unless_changed(name: str, store: Store, of: Any, make: Callable[[], Any]) -> Any:
+    """What `make` gave last time, unless the store has changed since, or is another one."""
+    now = (of, store.version())
+    if st.session_state.get(name, (None,))[0] != now:
+        st.session_state[name] = now, make()
+    return st.session_state[name][1]
+
+
 def runs(store: Store, sweep: int) -> pd.DataFrame:
-    """The frame of a sweep's runs; made anew only if the store has changed."""
-    now = (str(store.path), sweep, store.version())
-    if st.session_state.get("runs frame", (None,))[0] != now:
-        st.session_state["runs frame"] = now, frames.runs(store, sweep)
-    return st.session_state["runs frame"][1]
+    """The frame of a sweep's runs."""
+    return _unless_changed("runs frame", store, sweep, lambda: frames.runs(store, sweep))
 
 
 @st.cache_resource
@@ -85,10 +114,23 @@ def over(counts: dict[str, int]) -> bool:
     return not any(count for status, count in counts.items() if status not in ENDED)
 
 
+def parse_id(text: str, letter: str) -> int | None:
+    """The number in an id such as r3 or s12; None for any other text, and for a number too large for the store."""
+    match = re.fullmatch(f"{letter}([0-9]{{1,19}})", text)
+    number = int(match[1]) if match else LARGEST_ID + 1
+    return number if number <= LARGEST_ID else None
+
+
 def ids_in_url(name: str, letter: str) -> list[int]:
-    """?runs=r3,r5 → [3, 5]; what is no such thing is left out."""
-    parts = st.query_params.get(name, "").split(",")
-    return [int(part[1:]) for part in parts if part[:1] == letter and part[1:].isdecimal() and len(part) < 18]
+    """?runs=r3,r5 → [3, 5]; what is not an id is left out."""
+    parts = (parse_id(part, letter) for part in st.query_params.get(name, "").split(","))
+    return [number for number in parts if number is not None]
+
+
+def quote(text: str) -> str:
+    """A text from a URL as part of a message: escaped, on one line, and not longer than can be read at a glance."""
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return plain(line if len(line) <= LONGEST_QUOTE else line[:LONGEST_QUOTE] + " …")
 
 
 def put_in_url(name: str, values: list[str]) -> None:
@@ -117,15 +159,14 @@ def say() -> None:
         st.toast(message)
 
 
-@st.cache_data(ttl=20, show_spinner=False)
-def speeds(_store: Store, path: str) -> dict[str, float]:
-    return frames.speeds(_store)
+def speeds(store: Store) -> dict[str, float]:
+    """Seconds per sample with each network, as measured on this machine."""
+    return dict(_unless_changed("speeds", store, None, lambda: frames.speeds(store)))
 
 
-@st.cache_data(ttl=60, show_spinner=False)
-def scope(_store: Store, path: str, sweep: int) -> dict[str, int]:
+def scope(store: Store, sweep: int) -> dict[str, int]:
     """The benchmarks of a sweep, each with its largest number of tasks."""
-    frame = frames.runs(_store, sweep)
+    frame = runs(store, sweep)
     return {name: int(tasks) for name, tasks in frame.groupby("benchmark", sort=False)["tasks"].max().items()}
 
 

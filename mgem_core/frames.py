@@ -1,9 +1,11 @@
 """The store as tidy pandas frames: one row per run, per configuration, per event."""
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
@@ -64,11 +66,30 @@ def series(store: Store, run: int, kind: str) -> pd.DataFrame:
 
 
 def matrix(store: Store, run: int) -> pd.DataFrame:
-    """R as far as it is known: row i, column j is the accuracy on task j after task i."""
-    rows = series(store, run, "TaskLearned")
-    if rows.empty:
+    """R as far as it is known: row i, column j is the accuracy on task j after task i; NaN where a row is missing."""
+    events = series(store, run, "TaskLearned")
+    if events.empty:
         return pd.DataFrame()
-    return pd.DataFrame(rows["row"].tolist(), index=rows["task"])
+    R = stack_rows(dict(zip(events["task"], events["row"], strict=True)), tasks_learned(store, [run]).get(run, 0))
+    return pd.DataFrame(R, index=pd.RangeIndex(len(R), name="task"))
+
+
+def stack_rows(rows: Mapping[int, Sequence[float]], learned: int) -> np.ndarray:
+    """R [learned, T], each row at its task; NaN where a row is missing. Empty if no row is known."""
+    if not rows:
+        return np.empty((0, 0))
+    height = max(learned, max(rows) + 1)
+    R = np.full((height, max(height, *map(len, rows.values()))), np.nan)
+    for task, row in rows.items():
+        R[task, : len(row)] = row
+    return R
+
+
+def tasks_learned(store: Store, runs: Sequence[int]) -> dict[int, int]:
+    """How many tasks each of these runs has learned, whether or not the rows of all of them are known."""
+    learned = "CASE status WHEN 'finished' THEN max(task, ifnull(json_extract(config, '$.tasks'), 0)) ELSE task END"
+    query = f"SELECT id, {learned} FROM runs WHERE id IN (SELECT value FROM json_each(?))"
+    return {row[0]: row[1] for row in store.rows(query, json.dumps([int(run) for run in runs]))}
 
 
 def speeds(store: Store) -> dict[str, float]:

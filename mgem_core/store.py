@@ -1,6 +1,7 @@
 """Sweeps, runs and what they told, in one SQLite file. The runner writes results; all others read, and leave requests."""
 
 import io
+import itertools
 import json
 import sqlite3
 import time
@@ -84,6 +85,8 @@ MIGRATIONS = [  # one script per schema version; a released one never changes
     """,
 ]
 
+_opened = itertools.count()  # a number for every store that this process opens
+
 
 class StoreUnavailableError(UsageError):
     """The store cannot be read or written now, said in one sentence; it may be possible again later."""
@@ -96,8 +99,10 @@ class Store:
         Another process that writes is waited for up to `lock_seconds`.
         """
         self.path = path
+        self._number = next(_opened)
         if path.is_dir():
             raise UsageError(f"{path} is a folder, where the store of all runs should be; move it away to start a new one.")
+        before = file_identity(path)  # should the file be replaced while it is opened, is_current() says no
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self.db = sqlite3.connect(path, timeout=lock_seconds, isolation_level=None, check_same_thread=False)
@@ -115,7 +120,7 @@ class Store:
         except UsageError:
             self.db.close()
             raise
-        self.file = file_identity(path)
+        self._file = before or file_identity(path)
 
     def _prepare(self) -> None:
         """Check that this is a store before anything is written into it."""
@@ -164,10 +169,6 @@ class Store:
                 if self.db.in_transaction:
                     self.db.execute("ROLLBACK")
                 raise
-
-    def is_current(self) -> bool:
-        """Is the file at this path still the one that was opened, neither deleted nor replaced?"""
-        return file_identity(self.path) == self.file
 
     # Requests: anybody
 
@@ -357,9 +358,13 @@ class Store:
             for row in rows
         ]
 
-    def version(self) -> tuple[int, int]:
-        """Another one whenever the store may have changed."""
-        return self.db.execute("PRAGMA data_version").fetchone()[0], self.db.total_changes
+    def version(self) -> tuple[int, int, int]:
+        """Another one whenever the store may have changed, and for every Store that this process opens."""
+        return self._number, self.db.execute("PRAGMA data_version").fetchone()[0], self.db.total_changes
+
+    def is_current(self) -> bool:
+        """Is the file at the path still the one that was opened? It is not once that was deleted or replaced."""
+        return file_identity(self.path) == self._file
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         with self._available("read"):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -242,3 +243,77 @@ def test_an_own_partition_is_told_as_the_command_line_takes_it(tmp_path):
     store = Store(tmp_path / "runs.db")
     store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": ["fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=0"]}))
     assert points(store)["line"][0] == "p-mGEM(2*) · modules fc1=0,fc2=0,fc3=1"
+
+
+def runs_shown(watch: Watch, store: Store) -> dict[int, float]:
+    """Run → its accuracy on the first task just after that, as the watch tells it."""
+    return {run: seen.own[0] for run, seen in watch.look(store, frames.runs(store, 1)).items()}
+
+
+def finished_store(path, shift: float) -> Store:
+    """A store whose first run has finished; `shift` tells its numbers from those of another such store."""
+    store = Store(path)
+    store.submit(SweepSpec(base=SPEC.base))
+    learn(store, shift)
+    return store
+
+
+def test_a_watch_never_takes_a_run_of_one_store_for_that_of_another(tmp_path):
+    watch = Watch()
+    for shift in (0.0, 5.0):
+        store = finished_store(tmp_path / f"{shift}.db", shift)
+        assert store.rows("SELECT id, status, attempts, task, step FROM runs")[0]["id"] == 1
+        assert runs_shown(watch, store) == {1: 90.0 + shift}
+
+
+def test_a_watch_reads_a_run_again_that_was_started_again(tmp_path):
+    """Even if it has come just as far as before, as it was restored from a copy of the store."""
+    watch, store = Watch(), finished_store(tmp_path / "runs.db", 0.0)
+    runs_shown(watch, store)
+    with store.writing() as db:
+        db.execute("UPDATE events SET data = json_replace(data, '$.row[0]', 33.0) WHERE kind = 'TaskLearned' AND task = 0")
+        db.execute("UPDATE runs SET started = 1.0, ended = 2.0")
+    assert runs_shown(watch, store) == {1: 33.0}
+
+
+def test_a_watch_forgets_the_runs_that_were_not_looked_at_for_longest(tmp_path):
+    stores = [finished_store(tmp_path / f"{number}.db", number) for number in range(3)]
+    watch = Watch(most=2)
+    for number in (0, 1, 0, 2):
+        assert runs_shown(watch, stores[number]) == {1: 90.0 + number}
+    assert len(watch._known) == 2
+    for number in (2, 0, 1):
+        with stores[number].writing() as db:
+            db.execute("DELETE FROM events")  # what is known need not be read
+        [seen] = watch.look(stores[number], frames.runs(stores[number], 1)).values()
+        assert bool(seen.own) == (number != 1)
+
+
+def test_a_watch_remembers_all_runs_of_a_look_that_are_more_than_its_limit(store):
+    watch = Watch(most=3)
+    points(store, watch=watch)
+    assert len(watch._known) == 8
+    queries: list[str] = []
+    store.db.set_trace_callback(queries.append)
+    points(store, watch=watch)
+    assert not [query for query in queries if "FROM events" in query and "IN ()" not in query]
+
+
+def test_a_run_deleted_while_it_is_looked_at_has_shown_nothing(store):
+    runs = frames.runs(store, 1)
+    store.cancel([1])
+    store.delete([1])
+    assert Watch().look(store, runs)[1].mean == []
+
+
+def test_threads_share_a_watch(tmp_path):
+    paths = [finished_store(tmp_path / f"{number}.db", number).path for number in range(6)]
+    watch = Watch(most=2)
+
+    def look(number: int) -> bool:
+        store = Store(paths[number % 6])
+        return all(runs_shown(watch, store) == {1: 90.0 + number % 6} for _ in range(20))
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(look, range(12)))
+    assert len(watch._known) <= 2

@@ -273,3 +273,22 @@ def test_the_version_tells_whether_anybody_has_written(tmp_path):
     assert second != first
     store.rename(1, "mine")
     assert store.version() != second
+
+
+def test_two_stores_never_have_the_same_version(tmp_path):
+    first, again, other = Store(tmp_path / "a.db"), Store(tmp_path / "a.db"), Store(tmp_path / "b.db")
+    assert len({first.version(), again.version(), other.version()}) == 3
+
+
+def test_a_store_is_current_until_its_file_is_deleted_or_replaced(tmp_path):
+    store = Store(tmp_path / "runs.db")
+    store.submit(SweepSpec())
+    assert store.is_current()
+    other = Store(tmp_path / "other.db")
+    other.close()
+    (tmp_path / "other.db").replace(tmp_path / "runs.db")
+    assert not store.is_current()
+    opened = Store(tmp_path / "runs.db")
+    assert opened.is_current()
+    (tmp_path / "runs.db").unlink()
+    assert not opened.is_current()

@@ -8,17 +8,20 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// A line through the values; it is interrupted where one is missing (null).
 function curve(values) {
   const svg = document.createElementNS(SVG, "svg");
-  const told = values.map((value) => value.toFixed(1)).join(", ");
+  const told = values.map((value) => value?.toFixed(1) ?? "unknown").join(", ");
   for (const [key, value] of Object.entries({ width: 64, height: 18, role: "img", "aria-label": `mean accuracy after each task: ${told}` })) svg.setAttribute(key, value);
-  const low = Math.min(...values), high = Math.max(...values);
-  const at = values.map((value, i) => [4 + (56 * i) / Math.max(1, values.length - 1), 15 - (12 * (value - low)) / (high - low || 1)]);
-  const line = document.createElementNS(SVG, "polyline");
-  line.setAttribute("points", at.map((point) => point.join(",")).join(" "));
+  const known = values.filter((value) => value !== null);
+  const low = Math.min(...known), high = Math.max(...known);
+  const at = values.map((value, i) => value !== null && [4 + (56 * i) / Math.max(1, values.length - 1), 15 - (12 * (value - low)) / (high - low || 1)]);
+  const line = document.createElementNS(SVG, "path");
+  line.setAttribute("d", at.map((point, i) => point && `${at[i - 1] ? "L" : "M"}${point.join(" ")}`).filter(Boolean).join(""));
   line.setAttribute("style", "fill:none;stroke:currentColor;stroke-width:1.5");
   svg.append(line);
-  for (const [x, y] of at.slice(-1)) {
+  const alone = at.filter((point, i) => point && !at[i - 1] && !at[i + 1]);
+  for (const [x, y] of new Set([...alone, ...at.slice(-1).filter(Boolean)])) {
     const dot = document.createElementNS(SVG, "circle");
     for (const [key, value] of Object.entries({ cx: x, cy: y, r: 2.2, fill: "currentColor" })) dot.setAttribute(key, value);
     svg.append(dot);
@@ -34,7 +37,7 @@ function shown(column, cell) {
     bar.title = percent;
     return bar;
   }
-  if (column.kind === "curve") return cell.value.length ? curve(cell.value) : "";
+  if (column.kind === "curve") return cell.value.some((value) => value !== null) ? curve(cell.value) : "";
   return cell.bold ? element("strong", {}, cell.text) : cell.text;
 }
 

@@ -22,6 +22,8 @@ AXES: dict[data.Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "co
 
 
 def launch(store: Store, spec: SweepSpec, name: str) -> None:
+    if not store.is_current():  # the page is about to say so
+        return
     sweep = store.submit(spec, name)
     state.wake_runner()
     state.put_in_url("sweep", [f"s{sweep}"])
@@ -44,7 +46,7 @@ def what_to_run(store: Store) -> None:
         if problem:
             st.error(problem)
         else:
-            seconds = estimate_seconds(configs, state.speeds(store, str(store.path)), default_workers())
+            seconds = estimate_seconds(configs, state.speeds(store), default_workers())
             about = f"about {state.duration(seconds)}" if seconds else "time known after the first runs"
             st.markdown(f"**{several(len(configs), 'run')}** · {about}")
         look: dict[str, Any] = {"type": "primary", "shortcut": "Ctrl+Enter", "width": "stretch"}
@@ -98,13 +100,15 @@ def choose_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
 
 
 def stop(store: Store, sweep: int) -> None:
-    store.cancel(store.runs_of(sweep))
-    state.later("Stopping; what finished stays.")
+    if store.is_current():
+        store.cancel(store.runs_of(sweep))
+        state.later("Stopping; what finished stays.")
 
 
 def resume(store: Store, sweep: int) -> None:
-    store.resume(store.runs_of(sweep))
-    state.wake_runner()
+    if store.is_current():
+        store.resume(store.runs_of(sweep))
+        state.wake_runner()
 
 
 def stop_or_resume(store: Store, sweep: int) -> None:
@@ -127,7 +131,8 @@ def choose_view(tasks_of: dict[str, int]) -> tuple[View, bool]:
             benchmark = st.selectbox("Benchmark", list(tasks_of), format_func=state.title, key="on", width=260, **linked)
         told = "Raw products grow with the length of z; per unit ‖z‖ methods can be compared"
         look: dict[str, Any] = {"format_func": AXES.__getitem__, "default": "unit", "required": True, "help": told}
-        axes = st.segmented_control("Axes", list(AXES), key="axes", **look, **linked)
+        chosen = st.segmented_control("Axes", list(AXES), key="axes", **look, **linked)
+        axes: data.Axes = chosen or "unit"  # an empty ?axes= in the URL leaves nothing chosen
         tasks = tasks_of[benchmark]
         pairs = {f"{s + 1} → {t + 1}": (s, t) for t in range(1, tasks) for s in range(t)}
         pair, after = "mean", tasks
@@ -145,10 +150,11 @@ def watched(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
         sweep = choose_sweep(store, sweeps)
         stop_or_resume(store, sweep)
         exported = st.container(width="content")
-    view, hide = choose_view(state.scope(store, str(store.path), sweep))
+    view, hide = choose_view(state.scope(store, sweep))
     active = not state.over(store.counts(sweep))
 
     def now() -> None:
+        state.rerun_if_replaced(store)
         if not store.runs_of(sweep):  # deleted elsewhere
             st.rerun()
         live.results(store, sweep, view, hide)

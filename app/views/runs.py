@@ -47,9 +47,12 @@ def choose_sweep(sweeps: dict[int, dict[str, Any]], show: bool) -> int | None:
     """The sweep to look at; the session keeps it, and the URL tells it, from which it starts."""
     asked = st.session_state.setdefault("of sweep", st.query_params.get("sweep") or None)
     known = {f"s{sweep}": sweep for sweep in sweeps}
-    if asked and asked not in known:
-        notice(f"There is no sweep {plain(asked)} in this store.")
-        asked = st.session_state["of sweep"] = None
+    if asked and state.parse_id(asked, "s") not in sweeps:
+        notice(f"There is no sweep {state.quote(asked)} in this store.")
+        asked = None
+    if asked:
+        asked = f"s{state.parse_id(asked, 's')}"  # s01 is s1
+    st.session_state["of sweep"] = asked
     if st.query_params.get("sweep") != asked:
         state.put_in_url("sweep", [asked] if asked else [])
     if show:
@@ -71,11 +74,11 @@ def choose_runs(store: Store) -> list[dict[str, Any]]:
     """The runs to look at; the session keeps them, and the URL tells them, from which they start."""
     told = st.query_params.get("runs", "")
     asked = st.session_state.setdefault("runs", [key for key in told.split(",") if key])
-    ids = [int(key[1:]) for key in asked if key[:1] == "r" and key[1:].isascii() and key[1:].isdecimal()]
-    found = compare.chosen(store, ids)
+    ids = {key: state.parse_id(key, "r") for key in asked}
+    found = compare.chosen(store, [run for run in ids.values() if run is not None])
     keys = [f"r{run['id']}" for run in found]
-    if unknown := [key for key in asked if key not in keys]:
-        some = plain(", ".join(unknown[:5])) + (" …" if len(unknown) > 5 else "")
+    if unknown := [key for key, run in ids.items() if f"r{run}" not in keys]:
+        some = ", ".join(map(state.quote, unknown[:5])) + (" …" if len(unknown) > 5 else "")
         notice(f"There is no run {some} in this store.")
     st.session_state["runs"] = keys
     if told != ",".join(keys):
@@ -182,6 +185,7 @@ def page() -> None:
 
     def live() -> None:
         """The list as it is now; the whole page follows when the choice or the chosen runs have changed."""
+        state.rerun_if_replaced(store)
         if active and (refused := state.keep_runner()):
             st.error(f"{refused} Nothing trains until that is mended; press Resume to try again.")
         if what == "Runs":

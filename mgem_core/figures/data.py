@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
@@ -31,40 +33,62 @@ class Seen(NamedTuple):
     """What one run has shown so far."""
 
     pairs: dict[tuple[int, int], list[float]]  # (s, t) → means over the probed steps of task t, at COLUMN
-    R: np.ndarray  # [tasks learned, T]
+    R: np.ndarray  # [tasks learned, T]; a row that is missing is NaN, here and in what follows from it
     mean: list[float]  # after each task: accuracy on the tasks so far
     own: list[float]  # accuracy on each task just after it was learned
 
 
 class Watch:
-    """What the runs of a store have shown; only runs that moved are read again."""
+    """What runs have shown, of one store or several; only runs that moved are read again.
 
-    def __init__(self) -> None:
-        self.seen: dict[int, tuple[object, Seen]] = {}
+    Threads may share it. It remembers `most` runs, those of the last look even if they are more; the runs that nobody
+    has looked at for the longest time are forgotten first.
+    """
+
+    def __init__(self, most: int = 20_000) -> None:
+        self.most = most
+        self._known: OrderedDict[tuple[int, float], tuple[object, Seen]] = OrderedDict()
+        self._lock = threading.Lock()
 
     def look(self, store: Store, runs: pd.DataFrame) -> dict[int, Seen]:
-        marks = dict(
-            zip(runs["id"], zip(runs["status"], runs["attempts"], runs["task"], runs["step"], strict=True), strict=True)
-        )
-        moved = [run for run, mark in marks.items() if run not in self.seen or self.seen[run][0] != mark]
-        for run, seen in _read(store, moved).items():
-            self.seen[run] = marks[run], seen
-        return {run: self.seen[run][1] for run in marks}
+        wanted = [int(run) for run in runs["id"]]
+        states = _states(store, wanted)  # before the events: whatever comes in between is read again by the next look
+        with self._lock:
+            known = {run: self._known.get(name) for run, (name, _) in states.items()}
+        seen = {run: one[1] for run, one in known.items() if one and one[0] == states[run][1]}
+        seen |= _read(store, [run for run in wanted if run not in seen])
+        with self._lock:
+            for run, (name, state) in states.items():
+                self._known[name] = state, seen[run]
+                self._known.move_to_end(name)
+            while len(self._known) > max(self.most, len(states)):
+                self._known.popitem(last=False)
+        return seen
+
+
+def _states(store: Store, runs: list[int]) -> dict[int, tuple[tuple[int, float], object]]:
+    """Run → what names it for good, in this store and in any other that takes its place, and how far it is."""
+    query = (
+        "SELECT id, created, key, started, ended, status, attempts, task, step FROM runs "
+        "WHERE id IN (SELECT value FROM json_each(?))"
+    )
+    return {row["id"]: ((row["id"], row["created"]), tuple(row)[2:]) for row in store.rows(query, json.dumps(runs))}
 
 
 def _read(store: Store, runs: list[int]) -> dict[int, Seen]:
     marks = ",".join(str(int(run)) for run in runs)
     query = f"SELECT run, kind, data FROM events WHERE run IN ({marks}) AND kind != 'Stepped' ORDER BY run, task, step"
     pairs: dict[int, dict[tuple[int, int], list[list[float]]]] = {run: {} for run in runs}
-    rows: dict[int, list[list[float]]] = {run: [] for run in runs}
+    rows: dict[int, dict[int, list[float]]] = {run: {} for run in runs}
     for run, kind, text in store.rows(query):
         told = json.loads(text)
         if kind == "TaskLearned":
-            rows[run].append(told["row"])
+            rows[run][told["task"]] = told["row"]
         else:
             for s, step in enumerate(_probed(told)):
                 pairs[run].setdefault((s, told["task"]), []).append(step)
-    return {run: _seen(pairs[run], rows[run]) for run in runs}
+    learned = frames.tasks_learned(store, runs)
+    return {run: _seen(pairs[run], frames.stack_rows(rows[run], learned.get(run, 0))) for run in runs}
 
 
 COLUMN = {"raw": 0, "unit": 2, "cosine": 4}  # of x in Seen.pairs; y follows
@@ -79,11 +103,10 @@ def _probed(told: dict[str, Any]) -> list[list[float]]:
     ]
 
 
-def _seen(pairs: dict[tuple[int, int], list[list[float]]], R: list[list[float]]) -> Seen:
+def _seen(pairs: dict[tuple[int, int], list[list[float]]], R: np.ndarray) -> Seen:
     means = {pair: [fmean(column) for column in zip(*steps, strict=True)] for pair, steps in pairs.items()}
-    return Seen(
-        means, np.array(R, float), [fmean(row[: i + 1]) for i, row in enumerate(R)], [row[i] for i, row in enumerate(R)]
-    )
+    rows = R.tolist()
+    return Seen(means, R, [fmean(row[: i + 1]) for i, row in enumerate(rows)], [row[i] for i, row in enumerate(rows)])
 
 
 def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = None) -> pd.DataFrame:
@@ -92,7 +115,8 @@ def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = N
     key, line (its legend entry), label, family, q; x ± x_sem = ⟨g_s,z⟩ and y ± y_sem = ⟨g_t,z⟩ on the view's axes;
     acc, fwd, bwd, each with _std and _sem over the seeds that learned the most tasks, `learned`; curve: mean accuracy after
     each task; runs, finished, active, failed, progress; front: not dominated in (x, y) by any other. Runs that broke off
-    (failed, diverged, cancelled) are not measured, but as of a task that they did learn.
+    (failed, diverged, cancelled) are not measured, but as of a task that they did learn. What needs a row of R that is
+    missing is left out of the means; it is NaN where no seed has it.
     """
     runs = runs[runs["benchmark"] == (view.benchmark or benchmarks(runs)[0])] if len(runs) else runs
     if runs.empty:
@@ -165,7 +189,10 @@ def _of_run(seen: Seen, view: View) -> tuple[list[float], list[float]]:
 
 
 def _mean_curve(curves: list[list[float]]) -> list[float]:
-    return [fmean(curve[i] for curve in curves if len(curve) > i) for i in range(max(map(len, curves)))]
+    """Over the seeds that are known after each task; NaN where none is."""
+    after = [[curve[i] for curve in curves if len(curve) > i] for i in range(max(map(len, curves)))]
+    known = [[value for value in values if value == value] for values in after]
+    return [fmean(values) if values else np.nan for values in known]
 
 
 def _lines(frame: pd.DataFrame) -> list[str]:

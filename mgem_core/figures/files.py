@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
-from math import floor, log10
+from math import floor, isfinite, log10
 from typing import Any
 
 import numpy as np
@@ -160,7 +160,10 @@ def _csv(frame: pd.DataFrame) -> bytes:
 def _known_matrices(
     store: Store, runs: pd.DataFrame, points: pd.DataFrame, view: View, each: bool
 ) -> dict[str, tuple[np.ndarray, int]]:
-    """Name → R and from how many runs: the mean over a configuration's finished seeds, or each run as far as it is."""
+    """Name → R and from how many runs: the mean over a configuration's finished seeds, or each run as far as it is.
+
+    A seed whose R lacks a row does not count, unless all of them do; then what any of them lacks is NaN.
+    """
     rows = dict(zip(dict.fromkeys(runs["configuration"]), points.to_dict("records"), strict=True))
     seen = data.Watch().look(store, runs)
     named: dict[str, tuple[np.ndarray, int]] = {}
@@ -172,8 +175,10 @@ def _known_matrices(
         for text, own in runs[runs["status"] == "finished"].groupby("configuration", sort=False):
             name = data.titled(rows[text])
             name = f"{name} [{rows[text]['key']}]" if name in named else name
-            named[name] = np.mean([seen[run].R[: view.after] for run in own["id"]], axis=0), len(own)
-    named = {name: (R, count) for name, (R, count) in named.items() if R.size}
+            matrices = [seen[run].R[: view.after] for run in own["id"] if seen[run].R.size]
+            matrices = [R for R in matrices if not np.isnan(R).any()] or matrices
+            named[name] = np.mean(matrices or [np.empty((0, 0))], axis=0), len(matrices)
+    named = {name: (R, count) for name, (R, count) in named.items() if not np.isnan(R).all()}
     if not named:
         raise UsageError(f"nothing to show yet: no run has {'learned a task' if each else 'finished'}.")
     return named
@@ -206,6 +211,8 @@ def _matrices(named: dict[str, tuple[np.ndarray, int]], format: str, source: str
 
 def _percent(value: float) -> str:
     """Halves go up, as plotly has it on the screen; Python's formats round them to even."""
+    if not isfinite(value):
+        return "---"
     return str(Decimal(value).quantize(Decimal("0.01"), ROUND_HALF_UP))
 
 

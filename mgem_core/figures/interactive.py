@@ -151,7 +151,7 @@ def matrices(named: Mapping[str, np.ndarray]) -> go.Figure:
         count = R.shape[1]
         ticks = [f"{i + 1}" for i in range(count)]
         figure.add_heatmap(
-            **{"z": R, "x": ticks, "y": ticks[: len(R)], "coloraxis": "coloraxis"},
+            **{"z": R, "x": ticks, "y": ticks[: len(R)], "coloraxis": "coloraxis", "hoverongaps": False},
             **{
                 "texttemplate": "%{z:.0f}" if count <= 10 else "",
                 "hovertemplate": "task %{x} after task %{y}: %{z:.2f} %<extra></extra>",

@@ -1,7 +1,14 @@
 import pytest
 import state
+from streamlit.components.v2 import manifest_scanner
 
 from mgem_core.store import Store
+
+
+@pytest.fixture(autouse=True)
+def _no_search_for_components(monkeypatch):
+    """Streamlit reads the metadata of every installed package in each AppTest; here nothing is to be found there."""
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", lambda *arguments, **options: [])
 
 
 @pytest.fixture
@@ -10,5 +17,4 @@ def store(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
     state._runner.clear()
-    state.speeds.clear()
     return Store(tmp_path / "runs.db")

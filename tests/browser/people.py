@@ -17,11 +17,24 @@ def opened(page: Page, address: str) -> Page:
     return page
 
 
+STILL = """() => document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
+    && !document.querySelector('[data-stale=true]')
+    && [...document.querySelectorAll('.plot')].every((plot) => plot._fullLayout)
+    && document.getAnimations().every((one) => one.playState !== 'running' || one.effect.getTiming().iterations > 1e9)
+"""
+
+
+def stands_still(page: Page) -> Page:
+    """Wait until nothing is computed, drawn or moved any more."""
+    page.wait_for_function(STILL)
+    return page
+
+
 def press(page: Page, name: str) -> None:
     """Press a button on a page that stands still: nobody is as quick as a script."""
     button = page.get_by_role("button", name=name, exact=True)
     button.wait_for()
-    page.wait_for_timeout(700)
+    stands_still(page)
     button.click()
 
 

@@ -8,7 +8,7 @@ import re
 import chaos
 import pytest
 from chaos import until
-from people import opened, press, serious_faults
+from people import opened, press, serious_faults, stands_still
 from playwright.sync_api import Page, expect
 
 from mgem_core import frames
@@ -30,17 +30,29 @@ def wait_for_points(page: Page, n: int = 0, at_least: int = 1, seconds: float = 
     page.wait_for_function(f"{COUNT.format(plot=PLOT.format(n=n))} >= {at_least}", timeout=1000 * seconds)
 
 
+def wait_for_finished(page: Page, runs: int) -> None:
+    """Wait until the points of the frontier tell of so many finished runs."""
+    counts = "[...String(trace.text).matchAll(/([0-9]+) of [0-9]+ seeds/g)].reduce((sum, found) => sum + +found[1], 0)"
+    page.wait_for_function(f"{PLOT.format(n=0)}._fullData.reduce((sum, trace) => sum + {counts}, 0) >= {runs}")
+
+
 def zoomed(page: Page) -> list[float]:
     return page.evaluate(f"[...{PLOT.format(n=0)}._fullLayout.xaxis.range, ...{PLOT.format(n=0)}._fullLayout.yaxis.range]")
 
 
 def zoom(page: Page) -> None:
-    """Drag over the middle of the frontier."""
+    """Drag over the middle of the frontier, and wait until the zoom has come to rest."""
     box = page.locator(".plot .nsewdrag").first.bounding_box()
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
     page.mouse.up()
+    page.wait_for_function(f"{PLOT.format(n=0)}._fullLayout.xaxis.autorange === false")
+    before = None
+    while before != (before := zoomed(page)):
+        page.wait_for_function(
+            "new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(() => next(true))))"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +80,11 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     assert store.counts()["finished"] < 24, "points appear only when all is over"
     wait_for_points(page, at_least=2)  # of one point alone there is nothing to zoom into
     zoom(page)
-    page.wait_for_timeout(500)  # the zoom has come to rest
     before, seen = zoomed(page), points(page)
-    assert page.evaluate(f"{PLOT.format(n=0)}._fullLayout.xaxis.autorange") is False, "the drag did not zoom"
     for _ in range(2):
         done = store.counts()["finished"]
         until(lambda n=done: store.counts()["finished"] > n, 90)
-        page.wait_for_timeout(1500)
+        wait_for_finished(page, done + 1)
         assert zoomed(page) == before
     assert points(page) > seen
     assert "sweep=s1" in page.evaluate("location.href")
@@ -223,7 +233,8 @@ def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page
         page.get_by_role("option", name=what, exact=True).click()
         body = page.get_by_test_id("stPopoverBody")
         expect(body.get_by_text(re.compile(rf"s1_{HOLDS[what]}"))).to_be_visible()
-        page.wait_for_timeout(500)  # the buttons of the last choice have gone
+        expect(body.get_by_test_id("stDownloadButton")).to_have_count(len(formats))  # those of the last choice have gone
+        stands_still(page)
         for format in formats:
             ending = {"LaTeX": "tex"}.get(format, format.lower())
             with page.expect_download() as download:
@@ -279,7 +290,7 @@ def test_explore_has_no_serious_fault_for_those_who_cannot_see_it(browser, finis
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = opened(context.new_page(), f"{finished}/?sweep=s1")
     wait_for_points(page, 1, 12)
-    page.wait_for_timeout(500)
+    stands_still(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
     assert not serious_faults(page)
     context.close()

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from people import finish, opened, press, serious_faults
+from people import finish, opened, press, serious_faults, stands_still
 from playwright.sync_api import expect
 
 from mgem_core.store import Store
@@ -96,7 +96,7 @@ def test_runs_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, 
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = opened(context.new_page(), f"{server}/{address}")
     page.locator(".configurations tbody tr").first.wait_for()
-    page.wait_for_timeout(1000)
+    stands_still(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
     assert not serious_faults(page)
     context.close()

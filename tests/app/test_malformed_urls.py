@@ -1,0 +1,216 @@
+"""Whatever stands in a URL, a page comes up."""
+
+import random
+
+import controls
+import pytest
+import state
+from small_store import small_store
+from streamlit.testing.v1 import AppTest
+
+EXPLORE = ("sweep", "on", "axes", "pair", "after", "front", "chosen", "marked")
+RUNS = ("sweep", "runs", "list", "find", "benchmark", "status")
+PAGES = {"views/explore.py": EXPLORE, "views/runs.py": RUNS}
+VALID = {
+    **{"sweep": "s1", "on": "mnist5k-rotations", "axes": "cosine", "pair": "1 → 2", "after": "1", "front": "true"},
+    **{"chosen": "0123abcd", "marked": "0123abcd,4567ef01", "runs": "r1,r2", "list": "Sweeps", "find": "gem r1"},
+    **{"benchmark": "mnist5k-rotations", "status": "finished"},
+}
+TOO_LONG = ("r" + "1" * 5000, "s" + "1" * 5000)  # Python refuses to read so long a number
+ODD = [
+    *(
+        "",
+        " ",
+        ",",
+        ",,,",
+        "r",
+        "s",
+        "r,",
+        "s-1",
+        "r-1",
+        "r+1",
+        "r1.5",
+        "r1e3",
+        "r0x1",
+        "r 1",
+        "R1",
+        "S1",
+        "r1_000",
+        "-0",
+        "--",
+        "NaN",
+    ),
+    *(
+        "inf",
+        "-inf",
+        "1e999",
+        "None",
+        "null",
+        "true",
+        "undefined",
+        "[]",
+        "{}",
+        "()",
+        "%",
+        "%%s",
+        "{0}",
+        "$x$",
+        "\\",
+        "'",
+        '"',
+        "`",
+    ),
+    *("r" + "9" * 17, "r" + "9" * 18, f"r{2**63 - 1}", f"r{2**63}", f"s{2**63}", f"r{2**64}", "9" * 400, f"{2**53 + 1}"),
+    *(*TOO_LONG, "1" * 5000, "x" * 20_000, ",".join(f"r{n}" for n in range(2000))),
+    *(
+        "r١٢٣",
+        "s²",
+        "r①",
+        "r１２",
+        "s𝟙",
+        "é",
+        "日本語",
+        "👩‍🔬",
+        "\u202er1",
+        "\ufeffr1",
+        "\u00a0",
+        "\u2028",
+        "\ud7ff",
+        "\uffff",
+        "\ufffd",
+    ),
+    *("\x00", "r1\x00", "\x00r1", "s1\x00", "\x1b[31m", "\r\n", "\t", "a\nb", "\x7f", "\x08"),
+    *(
+        "<script>alert(1)</script>",
+        "<b>r1",
+        "**r1**",
+        "[r1](javascript:x)",
+        "![](x)",
+        ":red[x]",
+        ":material/x:",
+        "# r1",
+        "|a|b|",
+        "$$",
+    ),
+    *(
+        "' OR 1 --",
+        "s1; DROP TABLE runs",
+        "../../etc/passwd",
+        "${x}",
+        "{{x}}",
+        "1 → 1",
+        "2 → 1",
+        "0 → 1",
+        "1 → 99",
+        "→",
+        "s0",
+        "r0",
+    ),
+]
+
+
+DAMAGE = "\x00\n,rs0912٣²é<*[_ →-%&=#"
+Query = dict[str, str | list[str]]
+
+
+def malformed(parameters: tuple[str, ...], count: int) -> list[Query]:
+    """So many queries, the same at each call: every parameter empty and too long, then random ones."""
+    chance = random.Random(0)
+    queries: list[Query] = [{name: odd} for odd in ("", *TOO_LONG) for name in parameters]
+    while len(queries) < count:
+        chosen = chance.sample(parameters, chance.randint(1, len(parameters)))
+        queries.append({name: odd_value(chance, VALID[name]) for name in chosen})
+    return queries[:count]
+
+
+def odd_value(chance: random.Random, valid: str) -> str | list[str]:
+    kind = chance.randrange(6)
+    if kind == 0:  # given twice
+        return [chance.choice(ODD), chance.choice([valid, *ODD])]
+    if kind == 1:
+        return damaged(chance, damaged(chance, valid))
+    if kind == 2:
+        return ",".join([valid, chance.choice(ODD), valid])
+    return chance.choice(ODD)
+
+
+def damaged(chance: random.Random, text: str) -> str:
+    """With something odd put in, perhaps in the place of a character."""
+    at = chance.randrange(len(text) + 1)
+    return text[:at] + chance.choice(DAMAGE) * chance.choice([1, 1, 2, 50]) + text[at + chance.randrange(2) :]
+
+
+def opened(page: str, query: Query) -> AppTest:
+    """A page as somebody sees it who follows a link."""
+    app = AppTest.from_file("../../app/main.py", default_timeout=15)
+    app.switch_page(page)
+    app.query_params.update(query)
+    return app.run()
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("count", [24, pytest.param(300, marks=pytest.mark.slow)])
+def test_no_url_makes_a_page_fail(store, monkeypatch, page, count):
+    monkeypatch.setattr(controls, "fill", lambda spec: None)  # the form takes nothing from the URL, and some time
+    small_store(store.path)
+    queries = malformed(PAGES[page], count)
+    assert len(queries) == count
+    assert [query for query in queries if opened(page, query).exception] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_url_of_ten_thousand_runs_and_words_is_shown(store, page):
+    small_store(store.path)
+    ids = ",".join(f"r{run}" for run in range(1, 10_000))
+    app = opened(page, {"runs": ids, "chosen": ids, "marked": ids, "find": ids.replace(",", " "), "status": ids})
+    assert not app.exception
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_malformed_url_of_an_empty_store_is_shown(store, page):
+    for query in malformed(PAGES[page], 12):
+        assert not opened(page, query).exception
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *[("r1", 1), ("r007", 7), ("r0", 0), (f"r{2**63 - 1}", 2**63 - 1)],
+        *[(text, None) for text in (f"r{2**63}", TOO_LONG[0], "r", "", "s1", "1", "r-1", "r+1", "r1 ", "r1\n", "r1\x00")],
+        *[(text, None) for text in ("r1_0", "r1.0", "R1", "rr1", "r١", "r²", "r１", "r0x1")],
+    ],
+)
+def test_an_id_is_a_letter_and_a_number_that_the_store_can_hold(text, number):
+    assert state.parse_id(text, "r") == number
+
+
+def test_what_a_message_quotes_from_a_url_is_short_and_plain(store):
+    small_store(store.path)
+    [message] = opened("views/runs.py", {"runs": "r1,**x**\n# y\x00" + "z" * 9000, "sweep": "[a](b)"}).warning
+    assert message.value == (
+        r"There is no sweep \[a\]\(b\) in this store. There is no run \*\*x\*\* \# y " + "z" * 50 + " … in this store."
+    )
+
+
+def test_an_id_with_leading_zeros_is_that_run(store):
+    small_store(store.path)
+    app = opened("views/runs.py", {"runs": "r01", "sweep": "s01"})
+    assert not app.warning
+    assert (app.query_params["runs"], app.query_params["sweep"]) == ("r1", "s1")
+
+
+@pytest.mark.parametrize(
+    "text", ["word " * 3000, " ".join(f"w{n}" for n in range(3000)), "\x00", "r" + "1" * 5000, "%_'\"\\"]
+)
+def test_the_search_box_takes_any_text(store, text):
+    small_store(store.path)
+    app = opened("views/runs.py", {})
+    app.text_input(key="find").set_value(text).run()
+    assert not app.exception
+    assert any("No run is like that" in one.value for one in app.markdown)
+
+
+def test_a_word_that_is_repeated_in_a_search_counts_once(store):
+    small_store(store.path)
+    app = opened("views/runs.py", {"find": "gem " * 3000 + "r2"})
+    assert any(one.value == "1 run" for one in app.markdown)

@@ -1,0 +1,178 @@
+"""A run whose store lacks a row of R: what depends on that row is missing everywhere, and nothing else is."""
+
+import io
+import json
+from csv import DictReader
+
+import compare
+import live
+import numpy as np
+import pandas as pd
+import pytest
+from small_store import finish
+
+from mgem_core import UsageError, frames
+from mgem_core.events import TaskLearned
+from mgem_core.figures import data, files, interactive, printed
+from mgem_core.figures.data import View, Watch
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])  # as small_store has it
+ACC, FWD = R[2].mean(), R.diagonal().mean()
+
+
+def without(task: int) -> np.ndarray:
+    """R with the row of that task missing."""
+    return np.where(np.arange(3)[:, None] == task, np.nan, R)
+
+
+def made(path, lost: dict[int, int], seeds: int = 1) -> Store:
+    """A finished run of three tasks for each seed; run → the task whose row is missing from the store."""
+    store = Store(path)
+    store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"seed": list(range(seeds))}))
+    while claimed := store.claim():
+        run = claimed[0]
+        finish(store, run, shift=run - 1.0, lost=(lost[run],) if run in lost else ())
+    return store
+
+
+@pytest.fixture
+def gap(tmp_path):
+    """One finished run without the row of its second task."""
+    return made(tmp_path / "runs.db", {1: 1})
+
+
+def point(store: Store, view: View = files.NOW) -> pd.Series:
+    return data.points(store, frames.runs(store, 1), view).iloc[0]
+
+
+@pytest.mark.parametrize("task", [0, 1, 2])
+def test_every_row_is_at_its_task(tmp_path, task):
+    store = made(tmp_path / "runs.db", {1: task})
+    matrix = frames.matrix(store, 1)
+    np.testing.assert_array_equal(matrix.to_numpy(float), without(task))
+    assert list(matrix.index) == [0, 1, 2]
+    np.testing.assert_array_equal(Watch().look(store, frames.runs(store, 1))[1].R, without(task))
+
+
+def test_a_run_in_flight_is_as_far_as_it_is(tmp_path):
+    store = Store(tmp_path / "runs.db")
+    store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}))
+    store.claim()
+    store.record([(1, TaskLearned(1, R[1], 1.0))])
+    np.testing.assert_array_equal(frames.matrix(store, 1).to_numpy(float), without(0)[:2])
+
+
+def test_a_run_without_any_row_has_no_matrix(tmp_path):
+    store = made(tmp_path / "runs.db", {})
+    with store.writing() as db:
+        db.execute("DELETE FROM events WHERE kind = 'TaskLearned'")
+    assert frames.matrix(store, 1).empty
+    assert np.isnan(point(store)["acc"])
+    with pytest.raises(UsageError, match="nothing to show yet"):
+        files.export(store, 1, "matrix", "csv")
+
+
+def test_measures_that_need_the_row_are_missing_and_others_are_right(gap):
+    row = point(gap)
+    assert row["acc"] == pytest.approx(ACC)
+    assert np.isnan(row[["fwd", "bwd"]].to_numpy(float)).all()
+    assert row["curve"] == pytest.approx([90.0, np.nan, ACC], nan_ok=True)
+    assert row["learned"] == 3
+    row = point(gap, View(after=1))
+    assert (row["acc"], row["fwd"]) == (90.0, 90.0)
+    assert np.isnan(point(gap, View(after=2))["acc"])
+
+
+def test_without_the_last_row_there_is_no_acc(tmp_path):
+    store = made(tmp_path / "runs.db", {1: 2})
+    row = point(store)
+    assert np.isnan(row[["acc", "fwd", "bwd"]].to_numpy(float)).all()
+    assert data.in_words(data.points(store, frames.runs(store, 1), View())) == []
+
+
+def test_seeds_that_lack_a_row_are_left_out_of_the_means(tmp_path):
+    store = made(tmp_path / "runs.db", {1: 1, 3: 2}, seeds=3)  # each seed is one percent better than the one before
+    row = point(store)
+    assert row["acc"] == pytest.approx(ACC + 0.5)  # of the first two
+    assert (row["fwd"], row["bwd"]) == pytest.approx((FWD + 1, ACC - FWD))  # of the second
+    assert row["curve"] == pytest.approx([91.0, 77.5 + 1.5, ACC + 0.5])
+
+
+# Files
+
+
+def csv(store: Store, what: str, **more) -> list[dict[str, str]]:
+    return list(DictReader(io.StringIO(files.export(store, 1, what, "csv", **more).decode())))
+
+
+def test_a_csv_has_empty_cells(gap):
+    cells = [row["accuracy"] for row in csv(gap, "matrix")]
+    assert cells == [f"{value}" if value == value else "" for value in without(1).ravel()]
+    [row] = csv(gap, "table")
+    assert (float(row["acc"]), row["fwd"], row["bwd"]) == (pytest.approx(ACC), "", "")
+
+
+def test_latex_has_dashes(gap):
+    lines = files.export(gap, 1, "matrix", "latex").decode().splitlines()
+    assert r" & 2 & --- & --- & --- \\" in lines
+    assert r" & 3 & 60.00 & 75.00 & 88.00 \\" in lines
+    assert r"$\mathbf{74.33}$ & --- & --- \\" in files.export(gap, 1, "table", "latex").decode()
+    assert [files._percent(value) for value in (np.nan, np.inf, 72.125)] == ["---", "---", "72.13"]
+
+
+@pytest.mark.parametrize("format", files.PICTURES)
+def test_a_heat_map_can_be_drawn(gap, format):
+    assert len(files.export(gap, 1, "matrix", format)) > 1000
+
+
+def test_a_heat_map_leaves_the_row_empty(gap):
+    axes = printed.matrices({"GEM": without(1)}).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["90", "10", "10", "60", "75", "88"]
+    [heat] = json.loads(interactive.matrices({"GEM": without(1)}).to_json())["data"]
+    assert heat["hoverongaps"] is False
+    html = files.export(gap, 1, "matrix", "html").decode()
+    assert "NaN" not in html[html.rindex("Plotly.newPlot(") :]
+
+
+def test_a_mean_matrix_is_that_of_the_complete_seeds(tmp_path):
+    store = made(tmp_path / "runs.db", {1: 1}, seeds=3)
+    rows = csv(store, "matrix")
+    assert {row["runs"] for row in rows} == {"2"}
+    assert [float(row["accuracy"]) for row in rows] == pytest.approx((R + 1.5).ravel())
+    each = list(DictReader(io.StringIO(files.export(store, None, "matrix", "csv", runs=[1, 2]).decode())))
+    assert [row["accuracy"] for row in each[3:6]] == ["", "", ""]
+    assert [float(row["accuracy"]) for row in each[9:]] == pytest.approx((R + 1).ravel())
+
+
+def test_a_mean_matrix_of_incomplete_seeds_has_their_gaps(tmp_path):
+    store = made(tmp_path / "runs.db", {1: 1, 2: 2}, seeds=2)
+    cells = [row["accuracy"] for row in csv(store, "matrix")]
+    assert [float(cell or "nan") for cell in cells] == pytest.approx([*(R[0] + 0.5), *[np.nan] * 6], nan_ok=True)
+
+
+def test_nothing_is_drawn_of_a_time_when_no_row_is_known(tmp_path):
+    store = made(tmp_path / "runs.db", {1: 0})
+    for format in ("png", "html", "latex", "csv"):
+        with pytest.raises(UsageError, match="nothing to show"):
+            files.export(store, 1, "matrix", format, View(after=1))
+    with pytest.raises(UsageError, match="nothing to show after task 1"):
+        files.export(store, 1, "table", "csv", View(after=1))
+
+
+# The pages' parts
+
+
+def test_the_table_of_a_sweep_has_dashes_and_an_interrupted_curve(gap):
+    points = data.points(gap, frames.runs(gap, 1), View())
+    [row] = live.rows(points, points)
+    texts = [row["cells"][name]["text"] for name in ("acc", "fwd", "bwd")]
+    assert texts == ["74.33", "—", "—"]
+    assert row["cells"]["curve"]["value"] == [90.0, None, pytest.approx(ACC)]
+    json.dumps(row, allow_nan=False)  # what the browser reads
+
+
+def test_curves_and_words_of_single_runs_have_the_gap():
+    assert compare.accuracies(without(1))["acc"].tolist() == pytest.approx([90.0, np.nan, ACC], nan_ok=True)
+    assert compare.in_words(without(1)) == "90, 10, 10; —, —, —; 60, 75, 88"

@@ -1,0 +1,21 @@
+"""The dashboard starts quickly and takes little memory, as it never imports torch."""
+
+import subprocess
+import sys
+
+import torch_free
+from small_store import small_store
+
+
+def test_no_page_and_no_module_of_the_dashboard_needs_torch(tmp_path):
+    (tmp_path / "empty").mkdir()
+    small_store(tmp_path / "small" / "runs.db").close()
+    command = [sys.executable, torch_free.__file__, str(tmp_path / "empty"), str(tmp_path / "small")]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr[-3000:]
+
+
+def test_all_that_the_dashboard_imports_is_looked_at():
+    assert {"compare", "state", "parts", "listing"} <= set(torch_free.app_modules())
+    assert {"mgem_core.figures.files", "mgem_core.runner.work", "mgem_core.streams"} <= set(torch_free.imported_modules())
+    assert [page.stem for page in torch_free.PAGES] == ["explore", "runs"]

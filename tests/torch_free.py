@@ -1,0 +1,85 @@
+"""Everything that the dashboard imports, every page and every kind of file, where torch cannot be imported.
+
+python torch_free.py HOME...: shows each page over the store in each of these folders. What fails is on stderr.
+"""
+
+import ast
+import importlib
+import os
+import sys
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+APP = ROOT / "app"
+PAGES = sorted((APP / "views").glob("*.py"))
+FORBIDDEN = ("torch", "torchvision", "ray")
+ALSO = ("mgem_core.cli", "mgem_core.dual", "mgem_core.metrics")  # these start or compute without torch, too
+QUERIES: list[dict[str, str]] = [{}, {"runs": "r1"}, {"runs": "r1,r2"}, {"list": "Sweeps", "sweep": "s1"}]
+
+
+class Refusal(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in FORBIDDEN:
+            raise ImportError(f"{name} was imported")
+
+
+def app_modules() -> list[str]:
+    """The app's own modules; its main file and its pages are not imported, but run."""
+    files = [path.relative_to(APP) for path in APP.rglob("*.py") if path not in PAGES and path != APP / "main.py"]
+    return [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
+
+
+def imported_modules() -> list[str]:
+    """Every module that a file of the app imports, be it within a function."""
+    names: set[str] = set()
+    for path in APP.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                names |= {node.module, *(name for name in inner if (ROOT / f"{name.replace('.', '/')}.py").exists())}
+    return sorted(names)
+
+
+def show_pages(home: str) -> None:
+    from streamlit.testing.v1 import AppTest
+
+    for page in PAGES:
+        for query in QUERIES:
+            app = AppTest.from_file(str(APP / "main.py"), default_timeout=60)
+            app.switch_page(f"views/{page.name}")
+            app.query_params.update(query)
+            app.run()
+            assert not app.exception, (page.name, home, query, [error.stack_trace for error in app.exception])
+
+
+def make_files(home: str) -> None:
+    """A file of each kind that another part of the code draws."""
+    from mgem_core.figures.files import export
+    from mgem_core.store import Store
+
+    store = Store(Path(home) / "runs.db")
+    for format in ("png", "html", "csv", "latex") if store.runs_of(1) else ():
+        export(store, 1, "matrix", format)
+
+
+def main(homes: list[str]) -> None:
+    sys.meta_path.insert(0, Refusal())
+    sys.path[:0] = [str(APP), str(ROOT)]
+    for name in (*app_modules(), *imported_modules(), *ALSO):
+        importlib.import_module(name)
+    import state
+    from streamlit.components.v2 import manifest_scanner
+
+    state.ensure_runner = lambda *options: None  # nothing is to be trained
+    manifest_scanner.scan_component_manifests = lambda *arguments, **options: []  # a slow search for nothing
+    for home in homes:
+        os.environ["MGEM_HOME"] = home
+        show_pages(home)
+        make_files(home)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
