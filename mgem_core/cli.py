@@ -13,6 +13,7 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 from pydantic import ValidationError
 
 from mgem_core import RunConfig, UsageError, __version__, run
+from mgem_core.cli_dashboard import add_dashboard
 from mgem_core.cli_data import add_data
 from mgem_core.cli_export import add_export
 from mgem_core.cli_sweeps import add_commands
@@ -142,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     add_commands(commands)
     add_export(commands)
     add_data(commands)
+    add_dashboard(commands)
     quick = commands.add_parser("quick", help="compare the paper's methods on built-in digits", allow_abbrev=False)
     quick.set_defaults(command=_quick)
     quick.add_argument("--seed", type=int, default=0, metavar="N")
