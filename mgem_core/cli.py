@@ -19,7 +19,7 @@ from mgem_core.cli_export import add_export
 from mgem_core.cli_sweeps import add_commands
 from mgem_core.config import explain
 from mgem_core.events import Event, Finished
-from mgem_core.report import Progress, comparison, result, summary
+from mgem_core.report import Progress, comparison, printable, result, summary
 
 QUICK: list[dict[str, Any]] = [
     {"method": "single"},
@@ -113,7 +113,7 @@ def _check_output(path: Path, checkpoint: Path | None) -> None:
 
 
 def _say(sentence: str, code: int) -> int:
-    print(f"mgem: {' '.join(sentence.split())}", file=sys.stderr)
+    print(f"mgem: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     return code
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from mgem_core import RunConfig, UsageError, frames
 from mgem_core.presets import PRESETS
+from mgem_core.report import printable
 from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path, work
 from mgem_core.store import STATUSES, Store
 from mgem_core.streams import BENCHMARKS
@@ -151,7 +152,8 @@ def _table(store: Store, sweep: int) -> str:
         cells = [_mean_std(row[name], row[f"{name}_std"]) for name in ("acc", "fwd", "bwd")]
         q = str(row["strength"]) if row["method"] == "gem" else "—"
         lines.append(
-            f"{row['label']:<18} {q:>6} {row['finished']:>3}/{row['runs']:<2} " + " ".join(f"{c:>14}" for c in cells)
+            f"{printable(row['label']):<18} {q:>6} {row['finished']:>3}/{row['runs']:<2} "
+            + " ".join(f"{c:>14}" for c in cells)
         )
     return "\n".join(lines)
 
@@ -172,10 +174,11 @@ def _runs(options: argparse.Namespace) -> int:
         return 0
     for row in sweeps:
         counts = ", ".join(f"{count} {status}" for status, count in store.counts(row["id"]).items() if count)
-        print(f"s{row['id']:<5} {row['name']:<24} {counts}")
+        print(f"s{row['id']:<5} {printable(row['name']):<24} {counts}")
     for run in every.to_dict("records"):
         acc, seed = _mean_std(run["acc"], None), f"seed {run['seed']}"
-        print(f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {run['error'] or ''}")
+        line = f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {run['error'] or ''}"
+        print(printable(line))
     return 0
 
 
