@@ -1,34 +1,50 @@
 # Each target sets up what it needs by itself: a virtual environment in .venv, from Python 3.11 or newer.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
 
 .PHONY: run test slow lint perf clean
 
 run: .venv/installed
-	$(BIN)/streamlit run app/main.py $(OPTIONS)
+	@$(BIN)/python -m mgem_core dashboard $(OPTIONS)
 
 test: lint
-	$(BIN)/pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow"
 
-slow: .venv/installed
-	$(BIN)/pytest -q -m slow
+slow: .venv/installed-dev
+	$(BIN)/python -m pytest -q -m slow
 
-lint: .venv/installed
+lint: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-perf: .venv/installed
+perf: .venv/installed-dev
 	$(BIN)/python -m perf.rows
 	$(BIN)/python -m perf.step
 	$(BIN)/python -m perf.sweeps
 	$(BIN)/python -m perf.dashboard
 	$(BIN)/python -m perf.degenerate --cases 2000
 
+# .venv.unfinished is there while an installation is under way: after an interrupted one, the next starts from nothing.
+define install
+	@$(PYTHON) -m venv $(if $(wildcard .venv.unfinished),--clear) .venv
+	@rm -f .venv/installed .venv/installed-dev
+	@touch .venv.unfinished
+	@$(PIP) --quiet "pip>=25.1"  # the first that shows its progress while it unpacks, too
+	$(PIP) --editable "$(1)"
+	@mv .venv.unfinished .venv/installed
+endef
+
 .venv/installed: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	touch $@
+	@echo "Setting up .venv. The first time, this takes 2 to 4 minutes with a fast connection:"
+	@echo "on Linux, PyTorch and its CUDA libraries are a download of 3 GB and take 6 GB of disk; elsewhere much less."
+	$(call install,.)
+
+.venv/installed-dev: .venv/installed
+	@echo "Adding the tools for development to .venv, which takes about a minute."
+	$(call install,.[dev])
+	@touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv.unfinished

@@ -1,4 +1,4 @@
-"""The dashboard: streamlit run app/main.py."""
+"""The dashboard, which `mgem dashboard` starts."""
 
 from pathlib import Path
 

@@ -13,12 +13,13 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 from pydantic import ValidationError
 
 from mgem_core import RunConfig, UsageError, __version__, run
+from mgem_core.cli_dashboard import add_dashboard
 from mgem_core.cli_data import add_data
 from mgem_core.cli_export import add_export
 from mgem_core.cli_sweeps import add_commands
 from mgem_core.config import explain
 from mgem_core.events import Event, Finished
-from mgem_core.report import Progress, comparison, result, summary
+from mgem_core.report import Progress, comparison, printable, result, summary
 
 QUICK: list[dict[str, Any]] = [
     {"method": "single"},
@@ -112,7 +113,7 @@ def _check_output(path: Path, checkpoint: Path | None) -> None:
 
 
 def _say(sentence: str, code: int) -> int:
-    print(f"mgem: {' '.join(sentence.split())}", file=sys.stderr)
+    print(f"mgem: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     return code
 
 
@@ -142,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     add_commands(commands)
     add_export(commands)
     add_data(commands)
+    add_dashboard(commands)
     quick = commands.add_parser("quick", help="compare the paper's methods on built-in digits", allow_abbrev=False)
     quick.set_defaults(command=_quick)
     quick.add_argument("--seed", type=int, default=0, metavar="N")

@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from typing import Any
 
 from mgem_core import UsageError
+from mgem_core.report import printable
 from mgem_core.streams import BENCHMARKS, Dataset
 
 PATIENCE = 30.0  # seconds without a byte after which a download has failed
@@ -36,13 +37,14 @@ def _fetch(options: argparse.Namespace) -> int:
     if dataset is None:
         print(f"{options.name} is built in; there is nothing to fetch.")
     elif not dataset.lack():
-        print(f"{dataset.title} is in {dataset.folder()} already.")
+        print(printable(f"{dataset.title} is in {dataset.folder()} already."))
     elif failure := _failure(dataset):
         to_do = "try again with a network connection, or put its unpacked files there yourself"
-        print(f"mgem: {dataset.title} could not be downloaded to {dataset.folder()} ({failure}); {to_do}.", file=sys.stderr)
+        sentence = f"mgem: {dataset.title} could not be downloaded to {dataset.folder()} ({failure}); {to_do}."
+        print(printable(sentence), file=sys.stderr)
         return 1
     else:
-        print(f"{dataset.title} is in {dataset.folder()} now.")
+        print(printable(f"{dataset.title} is in {dataset.folder()} now."))
     return 0
 
 

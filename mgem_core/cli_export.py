@@ -10,6 +10,7 @@ from mgem_core import UsageError, frames
 from mgem_core.cli_sweeps import _chosen
 from mgem_core.figures.data import View, benchmarks
 from mgem_core.figures.files import AXES, WHATS, export, filename, name_of
+from mgem_core.report import printable
 from mgem_core.runner.work import store_path
 from mgem_core.store import Store
 
@@ -46,7 +47,7 @@ def _export(options: argparse.Namespace) -> int:
         path.write_bytes(content)
     except OSError as error:
         raise UsageError(f"output is {str(path)!r}, but it cannot be written: {error.strerror}.") from None
-    print(path)
+    print(printable(str(path)))
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from mgem_core import RunConfig, UsageError, frames
 from mgem_core.presets import PRESETS
-from mgem_core.report import stored_run
+from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path, work
 from mgem_core.store import STATUSES, Store
@@ -162,7 +162,8 @@ def _table(store: Store, sweep: int) -> str:
         cells = [_mean_std(row[name], row[f"{name}_std"]) for name in ("acc", "fwd", "bwd")]
         q = str(row["strength"]) if row["method"] == "gem" else "—"
         lines.append(
-            f"{row['label']:<18} {q:>6} {row['finished']:>3}/{row['runs']:<2} " + " ".join(f"{c:>14}" for c in cells)
+            f"{printable(row['label']):<18} {q:>6} {row['finished']:>3}/{row['runs']:<2} "
+            + " ".join(f"{c:>14}" for c in cells)
         )
     return "\n".join(lines)
 
@@ -184,10 +185,11 @@ def _runs(options: argparse.Namespace) -> int:
         return 0
     for row in sweeps:
         counts = ", ".join(f"{count} {status}" for status, count in store.counts(row["id"]).items() if count)
-        print(f"s{row['id']:<5} {row['name']:<24} {counts}")
+        print(f"s{row['id']:<5} {printable(row['name']):<24} {counts}")
     for run in runs:
         acc, seed = _mean_std(run["acc"], None), f"seed {run['config'].get('seed')}"
-        print(f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {run['error'] or ''}")
+        line = f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {run['error'] or ''}"
+        print(printable(line))
         if options.ids:
             _print_details(run)
     return 0
@@ -196,12 +198,12 @@ def _runs(options: argparse.Namespace) -> int:
 def _print_details(run: dict[str, Any]) -> None:
     """What the list leaves out: notices, where it was resumed, its settings, the traceback of a failure."""
     if run["notice"]:
-        print(f"       {run['notice']}")
+        print(f"       {printable(run['notice'])}")
     if run["resumed_task"] or run["resumed_step"]:
         print(f"       It went on from step {run['resumed_step']} of task {run['resumed_task'] + 1}.")
-    print("       " + ", ".join(f"{name} {value}" for name, value in run["config"].items()))
-    if run["traceback"]:
-        print(run["traceback"])
+    print(printable("       " + ", ".join(f"{name} {value}" for name, value in run["config"].items())))
+    for line in (run["traceback"] or "").splitlines():
+        print(f"       {printable(line)}")
 
 
 def _chosen(store: Store, ids: list[str]) -> list[int]:

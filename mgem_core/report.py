@@ -107,5 +107,10 @@ class Progress:
             self.out.flush()
 
 
+def printable(text: str) -> str:
+    """Text for a line of a terminal: what could move the cursor, change colours or hide other text is replaced by �."""
+    return "".join(one if one.isprintable() else " " if one.isspace() else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
 def _percent(value: float) -> str:
     return f"{'—':>6}" if math.isnan(value) else f"{value:>6.2f}"

@@ -36,7 +36,7 @@ def served(home: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = ["make", "run", f"OPTIONS=--server.port {port}", f"PYTHON={sys.executable}"]
+    command = ["make", "run", f"OPTIONS=--port {port}", f"PYTHON={sys.executable}"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "MGEM_HOME": str(home)}, **quiet)  # type: ignore[call-overload]
     try:

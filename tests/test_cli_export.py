@@ -52,6 +52,12 @@ def test_a_dash_is_stdout(here, capfdbinary, what, format):
     assert not list(here.iterdir())
 
 
+def test_the_name_of_a_file_cannot_control_the_terminal(here, capsys):
+    assert main(["export", "s1", "--what", "table", "--format", "csv", "-o", "\x1b[2Jmine.csv"]) == 0
+    assert capsys.readouterr().out == "�[2Jmine.csv\n"
+    assert (here / "\x1b[2Jmine.csv").exists()
+
+
 def test_a_run_alone(here, capsys):
     assert main(["export", "r7", "--what", "matrix", "--format", "png"]) == 0
     assert capsys.readouterr().out == "Single-r7_matrix.png\n"

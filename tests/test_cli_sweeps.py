@@ -1,5 +1,6 @@
 """The commands about many runs, where they need no worker."""
 
+import contextlib
 import json
 
 import pytest
@@ -79,6 +80,31 @@ def test_runs_lists_sweeps_and_runs(home, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["sweeps"][0]["counts"]["cancelled"] == 1
     assert [run["status"] for run in told["runs"]] == ["cancelled", "queued"]
+
+
+def test_stored_text_cannot_control_the_terminal(home, capsys):
+    folder, _ = home
+    store = Store(folder / "runs.db")
+    sweep = store.submit(SweepSpec(grid={"seed": [0]}), "\x1b[2Jgone\x1b]0;title\x07\r\x9b31m\u202e é✓")
+    (run,) = store.runs_of(sweep)
+    store.claim()
+    store.end(run, "failed", "first line\nsecond\tline \x1b[8mhidden")
+    assert main(["runs"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert lines.pop() == ""
+    assert len(lines) == 2
+    assert all(line.isprintable() for line in lines)
+    assert "�[2Jgone�]0;title� �31m� é✓" in lines[0]
+    assert lines[1].endswith("first line second line �[8mhidden")
+
+
+@pytest.mark.parametrize("arguments", [["runs", "\x1b[2J"], ["data", "fetch", "\x1b[2J"], ["cancel", "\x1b[2J"]])
+def test_what_was_typed_cannot_control_the_terminal(home, arguments, capsys):
+    with contextlib.suppress(SystemExit):  # argparse's own way out
+        main(arguments)
+    err = capsys.readouterr().err
+    assert err.endswith("\n")
+    assert err[:-1].isprintable()
 
 
 def test_cancel_and_resume_take_runs_and_sweeps(home, capsys):

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mgem_core.figures.interactive import Figure
 HERE = Path(__file__).parent
 Choose = Callable[[list[str]], None]
 STATIC = HERE.parent / "static" / "plotly.min.js"
+PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 
 
 def _part(name: str, html: str) -> Any:
@@ -28,13 +30,24 @@ _table = _part("table", '<div class="configurations"></div>')
 
 
 def provide_plotly() -> None:
-    """The browser loads plotly.js from this server; it is copied from the installed package."""
-    source = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-    if not STATIC.exists() or STATIC.stat().st_size != source.stat().st_size:
+    """The browser loads plotly.js from this server; it is copied from the installed package.
+
+    Where this folder cannot be written, as in an installation for all users, it is sent with the page instead.
+    """
+    if STATIC.exists() and STATIC.stat().st_size == PLOTLY.stat().st_size:
+        return
+    try:
         STATIC.parent.mkdir(exist_ok=True)
         partial = STATIC.with_suffix(".partial")
-        shutil.copyfile(source, partial)
+        shutil.copyfile(PLOTLY, partial)
         partial.replace(STATIC)
+    except OSError:
+        _plotly_in_page()(key="plotly")
+
+
+@cache
+def _plotly_in_page() -> Any:
+    return st.components.v2.component("plotly", js=f"{PLOTLY.read_text()}\nexport default () => {{}};")
 
 
 def prepare() -> None:

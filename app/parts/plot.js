@@ -2,9 +2,11 @@
 const SOURCE = new URL("app/static/plotly.min.js", document.baseURI).href;
 
 function plotly() {
-  window.mgemPlotly ??= new Promise((resolve, reject) => {
+  window.mgemPlotly ??= new Promise((resolve) => {
     const script = document.createElement("script");
-    Object.assign(script, { src: SOURCE, onload: () => resolve(window.Plotly), onerror: reject });
+    // a server that cannot provide the file sends plotly.js with the page, perhaps after this
+    const wait = () => (window.Plotly ? resolve(window.Plotly) : setTimeout(wait, 100));
+    Object.assign(script, { src: SOURCE, onload: wait, onerror: wait });
     document.head.append(script);
   });
   return window.mgemPlotly;

@@ -46,9 +46,9 @@ def server(home):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment = {**os.environ, "MGEM_HOME": str(home), "MGEM_DATA": str(home / "no-data")}
-    command = [sys.executable, "-m", "streamlit", "run", "app/main.py", "--server.port", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    environment = {**os.environ, "MGEM_HOME": str(home), "MGEM_DATA": str(home / "no-data"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     for _ in range(120):
         try:

@@ -1,0 +1,41 @@
+"""The dashboard as it is installed for all users: started from any folder, in a place that cannot be written."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from served import free_port, served
+from test_figures_files import filled
+
+ROOT = Path(__file__).parents[2]
+POINTS = (
+    "(document.querySelector('.plot')?._fullData ?? []).reduce((sum, trace) => sum + (trace.customdata?.length ?? 0), 0)"
+)
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def sealed(tmp_path):
+    """A copy of the project in which plotly.js cannot be stored; a file in the folder's place stops the superuser, too."""
+    for folder, name in (("app", "mgem_app"), ("mgem_core", "mgem_core")):
+        shutil.copytree(ROOT / folder, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "static"))
+    (tmp_path / "mgem_app" / "static").touch()
+    return tmp_path
+
+
+def test_plots_are_drawn_where_plotly_cannot_be_copied(sealed, home, page):
+    filled(home / "runs.db")
+    port = free_port()
+    command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]
+    with served(command, port, home, PYTHONPATH=str(sealed)):
+        page.goto(f"http://127.0.0.1:{port}/?sweep=s1")
+        page.wait_for_function(f"{POINTS} > 0")
+
+
+def test_the_colours_are_the_projects_own_from_any_folder(server, page):
+    page.goto(server)
+    page.get_by_role("button", name="Launch").wait_for()
+    color = "getComputedStyle(document.querySelector('.stSidebar')).backgroundColor"
+    assert page.evaluate(color) == "rgb(243, 245, 248)"  # secondaryBackgroundColor of app/.streamlit/config.toml
