@@ -35,8 +35,8 @@ def progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
             words.append(f"{counts['running']} training" if counts["running"] else "workers are getting ready …")
     words += [f"{counts[status]} {status}" for status in ("failed", "diverged", "cancelled") if counts[status]]
     st.progress(float(runs["progress"].where(~runs["status"].isin(["failed", "diverged"]), 1.0).mean()), " · ".join(words))
-    if done < total and (refused := state.keep_runner()):
-        st.error(f"{refused} Nothing trains until that is mended; press Launch or Resume to try again.")
+    if done < total and (problem := state.keep_runner()):
+        st.error(plain(problem))
     reasons = [(plain(str(error)), own["id"].tolist()) for error, own in runs.dropna(subset=["error"]).groupby("error")]
     told = [f"{why} ({', '.join(f'r{run}' for run in of[:8])}{' …' if len(of) > 8 else ''})" for why, of in reasons]
     for sentence in told[:REASONS]:

@@ -119,6 +119,12 @@ def one(store: Store, run: dict[str, Any], clock: tzinfo | None) -> None:
             st.page_link(EXPLORE, label=plain(f"{name} on Explore →"), query_params={"sweep": f"s{sweep}"})
     if run["error"]:
         st.error(plain(run["error"]))
+    if run["traceback"]:
+        st.expander("Traceback").code(run["traceback"], language="text", wrap_lines=True)
+    if run["notice"]:
+        st.info(plain(run["notice"]))
+    if run["resumed_task"] or run["resumed_step"]:
+        st.caption(f"It was interrupted, and went on from step {run['resumed_step']} of task {run['resumed_task'] + 1}.")
     if run["seconds"] is not None:
         with st.container(horizontal=True, gap="large"):
             for name, title in compare.JUDGED.items():

@@ -1,8 +1,8 @@
 """What a page needs to know: the store, the runner, and what the URL says."""
 
 import re
-import sqlite3
 from collections.abc import Callable, Container
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from listing import plain
 
 from mgem_core import UsageError, frames
 from mgem_core.figures.data import Watch
+from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import ensure_runner, refusal, store_path
 from mgem_core.store import ENDED, Store
 from mgem_core.streams import BENCHMARKS
@@ -43,10 +44,21 @@ def _opened(path: Path) -> Store:
     try:
         return Store(path)
     except UsageError as error:
-        st.error(str(error))
-    except (OSError, sqlite3.Error) as error:
-        st.error(f"{path} could not be opened ({error}); set MGEM_HOME to a folder that can be written.")
-    st.stop()
+        st.error(plain(str(error)))
+        st.stop()
+
+
+def explain_errors(action: Callable[..., None]) -> Callable[..., None]:
+    """Have a page, a part of it or a button say in one sentence what could not be done: no room, a locked store."""
+
+    @wraps(action)
+    def explained(*values: Any) -> None:
+        try:
+            action(*values)
+        except UsageError as error:
+            st.error(plain(str(error)))
+
+    return explained
 
 
 def rerun_if_replaced(store: Store) -> None:
@@ -86,18 +98,26 @@ def wake_runner() -> None:
 
 
 def keep_runner() -> str:
-    """While runs wait, replace a runner that died; one that cannot work says why, and is not tried again and again."""
+    """While runs wait, replace a runner that died; what keeps it from working, in one sentence.
+
+    A runner that could not work is not started again until somebody asks for it.
+    """
     mine = _runner()
     mine["refused"] = mine["refused"] or refusal(mine["process"])
     if not mine["refused"]:
         _start(mine)
-    return str(mine["refused"])
+    if mine["refused"]:
+        return f"{mine['refused']} No run can start until this is fixed; then press Launch or Resume."
+    return current_problem()
 
 
 def _start(mine: dict[str, Any]) -> None:
     """Unless the last one lives, or is about to: it takes a second until it holds its lock."""
     if mine["process"] is None or mine["process"].poll() is not None:
-        mine["process"] = ensure_runner("--idle", IDLE) or mine["process"]
+        try:
+            mine["process"] = ensure_runner("--idle", IDLE) or mine["process"]
+        except UsageError as error:
+            mine["refused"] = str(error)
 
 
 def sweeps(store: Store) -> dict[int, dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Everything a user can ask of a run, validated in one place: every wrong value gets one sentence that says what to do."""
 
 from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -157,21 +158,22 @@ class RunConfig(BaseModel):
 
     def canonical(self) -> "RunConfig":
         """The same run written in one way: equal runs have equal canonical forms, with defaults where nothing matters."""
-        defaults = dict(RunConfig.model_validate({"benchmark": self.benchmark, "method": self.method}))
         matters = self.relevant_fields()
-        values = {name: defaults[name] for name in type(self).model_fields if name not in matters}
+        defaults = _defaults(self.benchmark, self.method)
+        values = {name: value for name, value in defaults.items() if name not in matters}
         if "strength" in matters:
             strengths = set(np.atleast_1d(self.strength).tolist())
             values["strength"] = abs(strengths.pop()) if len(strengths) == 1 else self.strength  # abs: −0 is 0
         if "modules" in matters:
-            values["modules"] = partition.simplest(models.layers(self.network, self.facts.classes), self.module_of)
+            values["modules"] = _simplest(self.network, self.facts.classes, self.module_of)
         if self.snap_splits == self.splits:
             values["snap_splits"] = 0
         return self.model_copy(update=values)
 
     def relevant_fields(self) -> list[str]:
         """The fields that decide what this run does."""
-        return [name for name in type(self).model_fields if name not in self._irrelevant_fields()]
+        irrelevant = self._irrelevant_fields()
+        return [name for name in type(self).model_fields if name not in irrelevant]
 
     def _irrelevant_fields(self) -> set[str]:
         """Fields of other methods, and those to which other fields of this run leave no meaning."""
@@ -207,7 +209,8 @@ class RunConfig(BaseModel):
     @property
     def module_of(self) -> partition.Partition:
         """The module of each parameter tensor."""
-        return partition.modules(models.layers(self.network, self.facts.classes), self.modules)
+        wanted = self.modules if isinstance(self.modules, int) else tuple(self.modules.items())
+        return _module_of(self.network, self.facts.classes, wanted)
 
     @property
     def label(self) -> str:
@@ -221,6 +224,21 @@ class RunConfig(BaseModel):
         if self.splits == 1:
             return "GEM" if D == "1" else f"p-mGEM({D})"
         return f"d-mGEM({self.splits})" if D == "1" else f"md-GEM({D},{self.splits})"
+
+
+@lru_cache(maxsize=1000)
+def _module_of(network: str, classes: int, wanted: int | tuple[tuple[str, int], ...]) -> partition.Partition:
+    return partition.modules(models.layers(network, classes), wanted if isinstance(wanted, int) else dict(wanted))
+
+
+@lru_cache(maxsize=1000)
+def _simplest(network: str, classes: int, module_of: partition.Partition) -> int | dict[str, int]:
+    return partition.simplest(models.layers(network, classes), module_of)
+
+
+@cache
+def _defaults(benchmark: str, method: str) -> dict[str, Any]:
+    return dict(RunConfig.model_validate({"benchmark": benchmark, "method": method}))
 
 
 def explain(error: ValidationError) -> str:

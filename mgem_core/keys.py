@@ -11,7 +11,7 @@ import hashlib
 import json
 import sys
 from functools import cache
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 
 from mgem_core.config import RunConfig
@@ -41,13 +41,13 @@ def code_version(method: str, benchmark: str) -> str:
     """A fingerprint of the core's code and of this method's and this benchmark's own."""
     stream = BENCHMARKS[benchmark].open.__module__.rpartition(".")[2]
     names = (*CORE, f"learners/{method}", f"streams/{stream}")
-    return hashlib.sha256("\n".join(_code_at_start(ROOT / f"{name}.py") for name in names).encode()).hexdigest()[:12]
+    return hashlib.sha256("".join(_code_at_start(name) for name in names).encode()).hexdigest()[:12]
 
 
 def remember_code() -> None:
     """Read the code that decides numbers now: what is edited later is not what this process runs."""
-    for file in _files():
-        _code_at_start(file)
+    for name in _names():
+        _code_at_start(name)
     _unchanged.add(_signature())
 
 
@@ -56,7 +56,7 @@ def code_has_changed() -> bool:
     signature = _signature()
     if signature not in _unchanged:
         try:
-            if any(_code(file) != _code_at_start(file) for file in _files()):
+            if any(_code(name) != _code_at_start(name) for name in _names()):
                 return True
         except (OSError, SyntaxError):  # it is being edited
             return True
@@ -67,26 +67,34 @@ def code_has_changed() -> bool:
 _unchanged: set[str] = set()  # states of the files whose code is what this process runs
 
 
-def _files() -> list[Path]:
-    return [*(ROOT / f"{name}.py" for name in CORE), *ROOT.glob("learners/[a-z]*.py"), *ROOT.glob("streams/[a-z]*.py")]
+def _names() -> list[str]:
+    """Every file whose code decides the numbers of some run."""
+    own = [*ROOT.glob("learners/[a-z]*.py"), *ROOT.glob("streams/[a-z]*.py")]
+    return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in own)]
 
 
 def _signature() -> str:
-    return repr([(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in _files() if file.exists()])
+    statuses = {name: (ROOT / f"{name}.py").stat() for name in _names() if (ROOT / f"{name}.py").exists()}
+    return repr([(name, status.st_mtime_ns, status.st_size) for name, status in statuses.items()])
 
 
 @cache
-def _code_at_start(file: Path) -> str:
-    return _code(file)
+def _code_at_start(name: str) -> str:
+    return _code(name)
 
 
-def _code(file: Path) -> str:
-    """The code in a file without comments, docstrings and formatting."""
-    tree = ast.parse(file.read_bytes())
+def _code(name: str) -> str:
+    """A fingerprint of the code in a file without comments, docstrings and formatting."""
+    tree = ast.parse((ROOT / f"{name}.py").read_bytes())
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
             del node.body[0]
-    return ast.dump(tree)
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+@cache
+def version(package: str) -> str:
+    return metadata.version(package)
 
 
 def expected_device(wanted: str) -> str:

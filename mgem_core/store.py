@@ -100,11 +100,12 @@ class Store:
         """
         self.path = path
         self._number = next(_opened)
-        if path.is_dir():
-            raise UsageError(f"{path} is a folder, where the store of all runs should be; move it away to start a new one.")
         before = file_identity(path)  # should the file be replaced while it is opened, is_current() says no
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                what = "is a folder, where the store of all runs should be"
+                raise UsageError(f"{path} {what}; move it away to start a new one.")
             self.db = sqlite3.connect(path, timeout=lock_seconds, isolation_level=None, check_same_thread=False)
             self.db.row_factory = sqlite3.Row
         except (OSError, sqlite3.OperationalError) as error:
@@ -114,9 +115,6 @@ class Store:
         try:
             with self._available("opened"):
                 self._prepare()
-        except sqlite3.DatabaseError as error:
-            self.db.close()
-            raise UsageError(f"{path} is damaged or no store of mgem ({error}); move it away to start a new one.") from None
         except UsageError:
             self.db.close()
             raise
@@ -149,13 +147,17 @@ class Store:
 
     @contextmanager
     def _available(self, what: str) -> Iterator[None]:
-        """Say in one sentence that the circumstances do not allow it; errors of ours stay as they are."""
+        """Say in one sentence that the circumstances or the file do not allow it; errors of ours stay as they are."""
         try:
             yield
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in CIRCUMSTANCES:
-                raise
-            raise StoreUnavailableError(f"{self.path} could not be {what}: {error}.") from None
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in CIRCUMSTANCES:
+                raise StoreUnavailableError(f"{self.path} could not be {what}: {error}.") from None
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                remedy = "move it away to start a new one"
+                raise UsageError(f"{self.path} is damaged or no store of mgem ({error}); {remedy}.") from None
+            raise
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

@@ -1,6 +1,7 @@
 """The dashboard as a person waits for it: first page, first live point, rerun with 1,000 runs, event to screen."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -44,10 +45,8 @@ def served(home: Path) -> Iterator[str]:
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(10)
-        text = (home / "runner.lock").read_text() if (home / "runner.lock").exists() else ""
-        if text.isdigit() and int(text) > 1:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(text), signal.SIGTERM)
+        with contextlib.suppress(OSError):
+            os.kill(json.loads((home / "runner.status").read_bytes())["process"], signal.SIGTERM)
 
 
 def wait_until_served(address: str) -> None:

@@ -139,7 +139,7 @@ def test_only_runs_that_moved_are_read_again(store):
 def test_lines_are_told_apart_by_what_differs_but_strength_and_seed(tmp_path):
     store = Store(tmp_path / "runs.db")
     grid = {
-        "modules": [1, "fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=1"],
+        "modules": [1, "fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=0"],
         "trigger": ["always", "violation"],
         "strength": [0, 1],
     }

@@ -192,6 +192,19 @@ def test_with_no_idle_time_everything_queued_is_trained_first(home):
 
 
 @pytest.mark.slow
+def test_a_worker_that_is_stopped_for_longer_than_its_limit_loses_nothing(home):
+    """A real minute of silence: the worker is replaced, and its run goes on elsewhere."""
+    chaos.mgem(home, "sweep", "--tasks", "3", "--iterations", "400", "--idle", "5", "--detach")
+    stopped = until(lambda: next(iter(chaos.training_workers(chaos.runner_of(home))), None))
+    os.kill(stopped, signal.SIGSTOP)
+    store = Store(home / "runs.db")
+    until(lambda: store.counts()["finished"] == 1, 120)
+    assert one_run(store)["attempts"] == 2
+    assert stopped not in chaos.workers(chaos.runner_of(home))
+    assert not chaos.wait_for_quiet(home)
+
+
+@pytest.mark.slow
 def test_two_runners_started_at_once_are_one(home):
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base=SHORT, grid={"seed": list(range(6))}))

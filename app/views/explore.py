@@ -21,6 +21,7 @@ from mgem_core.sweeps import SweepSpec, estimate_seconds
 AXES: dict[data.Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
 
 
+@state.explain_errors
 def launch(store: Store, spec: SweepSpec, name: str) -> None:
     if not store.is_current():  # the page is about to say so
         return
@@ -99,12 +100,14 @@ def choose_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
     return sweep
 
 
+@state.explain_errors
 def stop(store: Store, sweep: int) -> None:
     if store.is_current():
         store.cancel(store.runs_of(sweep))
         state.later("Stopping; what finished stays.")
 
 
+@state.explain_errors
 def resume(store: Store, sweep: int) -> None:
     if store.is_current():
         store.resume(store.runs_of(sweep))
@@ -153,6 +156,7 @@ def watched(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
     view, hide = choose_view(state.scope(store, sweep))
     active = not state.over(store.counts(sweep))
 
+    @state.explain_errors
     def now() -> None:
         state.rerun_if_replaced(store)
         if not store.runs_of(sweep):  # deleted elsewhere
@@ -167,6 +171,7 @@ def watched(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
         exports.offer(store, sweep, view)
 
 
+@state.explain_errors
 def page() -> None:
     """What somebody waits for comes first, then the rest."""
     store = state.store()

@@ -1,6 +1,5 @@
 """Runs: everything ever run, to find, open, compare, stop, resume and delete."""
 
-import sqlite3
 from datetime import tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -14,6 +13,7 @@ import streamlit as st
 from listing import plain, several
 from opened import notice
 
+from mgem_core import UsageError
 from mgem_core.store import ENDED, STATUSES, Store
 
 MEBIBYTE = 2**20
@@ -163,11 +163,12 @@ def room(store: Store) -> None:
             try:
                 store.compact()
                 state.later("The store is compact.")
-            except sqlite3.OperationalError as error:
-                notice(f"The store could not be compacted now: {plain(str(error))}.")
+            except UsageError as error:
+                notice(plain(str(error)))
             st.rerun()
 
 
+@state.explain_errors
 def page() -> None:
     store = state.store()
     state.say()
@@ -183,11 +184,12 @@ def page() -> None:
     if notices := st.session_state.pop("notices", []):
         place.warning(" ".join(notices))
 
+    @state.explain_errors
     def live() -> None:
         """The list as it is now; the whole page follows when the choice or the chosen runs have changed."""
         state.rerun_if_replaced(store)
-        if active and (refused := state.keep_runner()):
-            st.error(f"{refused} Nothing trains until that is mended; press Resume to try again.")
+        if active and (problem := state.keep_runner()):
+            st.error(plain(problem))
         if what == "Runs":
             list_runs(store, asked, st.session_state["runs"])
         else:
@@ -210,7 +212,8 @@ def page() -> None:
     elif chosen:
         opened.act(store, chosen)
         moving = any(run["status"] == "running" for run in chosen[: opened.MOST])
-        st.fragment(lambda: opened.show(store, ids, zone()), run_every=1.0 if moving else None)()
+        show = state.explain_errors(lambda: opened.show(store, ids, zone()))
+        st.fragment(show, run_every=1.0 if moving else None)()
     else:
         st.info("Choose a run to see it in full, or several to compare them.")
 

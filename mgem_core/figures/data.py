@@ -5,13 +5,15 @@ import json
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import ValidationError
 
-from mgem_core import frames
+from mgem_core import RunConfig, frames
 from mgem_core.metrics import hypervolume, pareto_front, share_dominated
 from mgem_core.store import Store
 
@@ -196,21 +198,39 @@ def _mean_curve(curves: list[list[float]]) -> list[float]:
 
 
 def _lines(frame: pd.DataFrame) -> list[str]:
-    """A legend entry per configuration: its label, and whatever else but the strength tells it from its namesakes."""
+    """A legend entry per configuration: its label, and whatever else but the strength tells it from its namesakes.
+
+    A configuration to which such a field means nothing (the trigger, at strength 0) joins the first line that it fits.
+    """
     skip = {*frames.COLUMNS, "configuration", "benchmark", "strength", "seed", "progress"}
     rows = frame[["label", *(name for name in frame.columns if name not in skip)]].to_dict("records")
+    meant = [_relevant_fields(text) for text in frame["configuration"]]
+    known = [{name: _value(value) for name, value in row.items() if _known(value)} for row in rows]
     values: dict[str, dict[str, set[str]]] = {row["label"]: {} for row in rows}
-    told = [{name: _value(value) for name, value in row.items() if _known(value)} for row in rows]
-    for row in told:
-        for name, value in row.items():
-            values[row["label"]].setdefault(name, set()).add(value)
-    apart = {label: [name for name, own in fields.items() if len(own) > 1] for label, fields in values.items()}
+    for row, fields in zip(known, meant, strict=True):
+        for name in row.keys() & (fields or row.keys()):
+            values[row["label"]].setdefault(name, set()).add(row[name])
+    apart = {label: [name for name in rows[0] if len(own.get(name, ())) > 1] for label, own in values.items()}
+    lines: list[dict[str, str]] = []
+    for row, fields in zip(known, meant, strict=True):
+        told = [name for name in apart[row["label"]] if name in row]
+        lines.append({"label": row["label"], **{name: row[name] for name in told if not fields or name in fields}})
+    for number, line in enumerate(lines):
+        fits = [other for other in lines if line.items() < other.items()] if meant[number] else []
+        lines[number] = fits[0] if fits else line
     return [
-        " · ".join(
-            [row["label"], *(f"{name.replace('_', ' ')} {row[name]}" for name in apart[row["label"]] if name in row)]
-        )
-        for row in told
+        " · ".join([line["label"], *(f"{name.replace('_', ' ')} {line[name]}" for name in line if name != "label")])
+        for line in lines
     ]
+
+
+@lru_cache(maxsize=20_000)
+def _relevant_fields(configuration: str) -> frozenset[str]:
+    """The fields that decide what a configuration does; none if this version does not know it."""
+    try:
+        return frozenset(RunConfig.model_validate_json(configuration).relevant_fields())
+    except ValidationError:
+        return frozenset()
 
 
 def _known(value: object) -> bool:

@@ -112,4 +112,4 @@ def explained(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'a file'} could not be used: {error.strerror}."
     at = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(at.filename).name}, line {at.lineno})."
+    return f"{type(error).__name__}: {' '.join(str(error).split())} ({Path(at.filename).name}, line {at.lineno})."

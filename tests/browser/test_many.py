@@ -1,0 +1,67 @@
+"""Several people at once, and what goes wrong while somebody looks."""
+
+import json
+import resource
+import shutil
+
+import chaos
+import pytest
+from chaos import until
+from people import opened
+from playwright.sync_api import expect
+
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+pytestmark = pytest.mark.slow
+SHORT = ["--tasks", "2", "--iterations", "30", "--memory", "20", "--probe-every", "10"]
+
+
+def test_four_commands_that_launch_sweeps_beside_an_open_dashboard_lose_nothing_and_train_nothing_twice(page, server, home):
+    opened(page, server)
+    seeds = ("0,1,2,3", "2,3,4,5", "4,5,6,7", "6,7,0,1")
+    commands = [chaos.mgem(home, "sweep", *SHORT, "--seeds", some, "--json") for some in seeds]
+    page.reload()
+    documents = [json.loads(command.communicate(timeout=180)[0]) for command in commands]
+    assert [command.returncode for command in commands] == [0] * 4
+    assert [document["counts"]["finished"] for document in documents] == [4] * 4
+    runs = Store(home / "runs.db").run_records()
+    assert sorted(run["config"]["seed"] for run in runs) == list(range(8))
+    assert {(run["status"], run["attempts"]) for run in runs} == {("finished", 1)}
+    opened(page, server)
+    expect(page.get_by_text("4 of 4 runs")).to_be_visible()
+
+
+def test_a_problem_of_the_runner_is_shown_on_the_page_and_goes_away(page, server, home):
+    store = Store(home / "runs.db")
+    opened(page, server)
+    runner = until(lambda: chaos.runner_of(home))
+    until(lambda: chaos.workers(runner))
+    limit = (home / "runs.db-wal").stat().st_size + 20_000
+    resource.prlimit(runner, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    sweep = store.submit(SweepSpec(base={"tasks": 3, "iterations": 400, "memory": 20, "probe_every": 5}))
+    opened(page, f"{server}/?sweep=s{sweep}")
+    problem = page.get_by_text("No run goes on until this is fixed")
+    expect(problem).to_be_visible()
+    expect(page.get_by_text("runs.db could not be written")).to_be_visible()
+    opened(page, f"{server}/runs")
+    expect(problem).to_be_visible()
+    resource.prlimit(runner, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    expect(problem).to_have_count(0)
+    until(lambda: store.counts(sweep)["finished"] == 1)
+
+
+def test_a_store_replaced_under_an_open_page_is_said_and_shown(page, server, home, tmp_path):
+    """Runner, server and page all go on with the new store."""
+    other = Store(tmp_path / "runs.db")
+    other.submit(SweepSpec(base={"tasks": 2, "iterations": 20, "memory": 20}), "the other one")
+    other.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other.close()
+    opened(page, server)
+    for file in home.glob("runs.db*"):
+        file.unlink()
+    shutil.move(tmp_path / "runs.db", home / "runs.db")
+    page.reload()
+    expect(page.get_by_text("the other one")).to_be_visible()
+    store = Store(home / "runs.db")
+    until(lambda: store.counts()["finished"] == 1)
