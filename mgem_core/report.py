@@ -68,6 +68,8 @@ class Progress:
 
     def show(self, event: Event) -> None:
         if isinstance(event, Started):
+            if event.notice:
+                print(f"mgem: {printable(event.notice)}", file=self.out, flush=True)
             self.start, self.done_before = monotonic(), self._work(event.task, event.step)
         elif isinstance(event, TaskLearned):
             self.acc = float(np.mean(event.row[: event.task + 1]))

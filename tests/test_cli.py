@@ -142,3 +142,19 @@ def test_every_field_of_a_run_has_a_flag(capsys):
         main(["run", "--help"])
     text = capsys.readouterr().out
     assert all(f"--{name.replace('_', '-')} " in text for name in RunConfig.model_fields)
+
+
+def test_resuming_a_damaged_checkpoint_starts_again_and_says_so(capsys, tmp_path):
+    path = tmp_path / "run.pt"
+    assert main([*QUICK, "--checkpoint", str(path), "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    assert main([*QUICK, "--resume", str(path), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["fingerprint"] == whole["fingerprint"]
+    assert err.startswith(
+        "mgem: It started again from the beginning: its checkpoint is damaged: its checksum does not fit."
+    )
+    assert f"It was set aside as {path}.set-aside." in err

@@ -3,12 +3,14 @@
 import json
 import multiprocessing
 import os
+import random
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ import pytest
 from chaos import until
 
 import mgem_core
-from mgem_core.config import UsageError
+from mgem_core.config import RunConfig, UsageError
 from mgem_core.runner import Ended, local, worker
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
@@ -345,6 +347,32 @@ def test_workers_killed_while_they_start_are_replaced_again_and_again():
         os.kill(until(lambda one=killed: one.process.pid), signal.SIGKILL)
         until(lambda one=killed: pool.poll(0.1) or pool.workers[0] is not one)
     pool.close()
+
+
+@pytest.mark.slow
+def test_an_origin_killed_while_it_starts_a_worker_hangs_nothing():
+    """Ten kills aimed at the moment in which a worker is born; after each, a run is trained."""
+    from multiprocessing.forkserver import _forkserver  # where multiprocessing keeps it
+
+    config, moment = RunConfig(method="single", tasks=1, iterations=2, probe_every=0), random.Random(0)
+    pool = LocalPool(1)
+    try:
+        for number in range(10):
+            until(lambda: pool.poll(0.1) or pool.free())
+            born = len(pool.workers)
+            os.kill(pool.workers[0].process.pid, signal.SIGKILL)
+            until(lambda: pool.poll(0.05) or not pool.workers[0].ready)  # its successor is being started
+            time.sleep(moment.uniform(0, 0.03))  # the moment is what this is about
+            with suppress(ProcessLookupError):
+                os.kill(_forkserver._forkserver_pid, signal.SIGKILL)
+            until(lambda: pool.poll(0.1) or pool.free())
+            pool.start(number, config, None)
+            messages = []
+            until(lambda got=messages: got.extend(pool.poll(0.1)) or any(isinstance(one, Ended) for _, one in got))
+            assert messages[-1][1] in (Ended("done"), Ended("cancelled"), Ended("lost", messages[-1][1].reason))
+            assert len(pool.workers) == born
+    finally:
+        pool.close()
 
 
 class Scripted:

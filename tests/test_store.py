@@ -118,19 +118,25 @@ def test_snapshots_come_back_as_they_were(store):
         np.testing.assert_array_equal(back.sizes, one.sizes)
 
 
-def test_a_store_of_the_first_schema_is_taken_over_with_all_it_has(tmp_path):
+@pytest.mark.parametrize("schema", range(1, len(MIGRATIONS)))
+def test_a_store_of_an_older_schema_is_taken_over_with_all_it_has(tmp_path, schema):
     db = sqlite3.connect(tmp_path / "runs.db")
-    db.executescript(MIGRATIONS[0] + "PRAGMA user_version = 1;")
+    db.executescript("".join(MIGRATIONS[:schema]) + f"PRAGMA user_version = {schema};")
     db.execute("INSERT INTO sweeps VALUES (3, 'old', '{}', 0)")
     config = RunConfig().model_dump_json()
-    db.execute("INSERT INTO runs (id, key, label, config, created) VALUES (7, 'k', 'GEM', ?, 0)", (config,))
+    values = "(7, 'k', 'GEM', ?, 0, 'finished', 71.5, '[[71.5]]')"
+    db.execute(f"INSERT INTO runs (id, key, label, config, created, status, acc, matrix) VALUES {values}", (config,))
     db.execute("INSERT INTO members VALUES (3, 7)")
     db.execute("INSERT INTO events VALUES (7, 0, 5, 'Stepped', '{}')")
+    db.execute("INSERT INTO snapshots VALUES (7, 1, 5, x'00')")
     db.commit()
     db.close()
     store = Store(tmp_path / "runs.db")
     assert store.runs_of(3) == [7]
-    assert len(store.rows("SELECT * FROM events WHERE run = 7")) == 1
+    (run,) = store.run_records()
+    assert (run["label"], run["status"], run["acc"], run["matrix"]) == ("GEM", "finished", 71.5, [[71.5]])
+    assert (run["notice"], run["traceback"], run["resumed_task"]) == (None, None, None)
+    assert store.events_until(7, 2, 0) == 2
     assert store.submit(SPEC) == 4
     assert store.rows("PRAGMA foreign_key_check") == []
     assert store.rows("PRAGMA integrity_check")[0][0] == "ok"
