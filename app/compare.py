@@ -10,8 +10,8 @@ from listing import RUN_COLUMNS, Row, run_row, strength_of
 from pydantic import ValidationError
 
 from mgem_core import RunConfig, frames
-from mgem_core.config import GEM_FIELDS
 from mgem_core.figures.data import mean_std, strength
+from mgem_core.learners import fields_of_some, uses
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -28,11 +28,8 @@ def chosen(store: Store, ids: Sequence[int]) -> list[Row]:
 
 def telling(config: Row) -> Row:
     """A config without the fields of other methods."""
-    method = config["method"]
-    idle = {"ewc_": method != "ewc", "mer_": method != "mer"}
-    hidden = {name for name in config if idle.get(name[:4]) or (method != "gem" and name in GEM_FIELDS)}
-    hidden |= {"memory"} if method not in ("gem", "mer") else set()
-    return {name: value for name, value in config.items() if name not in hidden}
+    others = {name for name in fields_of_some() if not uses(config["method"], name)}
+    return {name: value for name, value in config.items() if name not in others}
 
 
 def names(runs: Sequence[Row]) -> list[str]:

@@ -63,7 +63,7 @@ def panel() -> tuple[dict[str, Any], Any]:
     st.multiselect(
         "Benchmark", list(BENCHMARKS), format_func=_title, key=key("benchmarks"), placeholder="Choose a benchmark", **own
     )
-    _several("Methods", FAMILIES, "families")
+    _several("Methods", list(FAMILIES), "families")
     network = _network()
     most = sum(len(layer.tensors) for layer in layers(network, 10))
     counts = sorted({*range(2, min(most, 9) + 1), *st.session_state[key("modules")]})

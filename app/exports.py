@@ -9,6 +9,7 @@ import streamlit as st
 
 from mgem_core.figures import files
 from mgem_core.figures.data import View
+from mgem_core.learners import METHODS
 from mgem_core.store import Store
 
 WHATS = {"pareto": "Frontier", "transfer": "Transfer", "matrix": "R heat maps", "table": "Table", "configs": "Configs"}
@@ -38,9 +39,11 @@ def _ready(store: Store, what: str, view: View, runs: list[int], each: bool) -> 
     """Has some run told what it takes? Asked at every rerun, so by one look into the store."""
     marks = ",".join(map(str, runs))
     which = f"run IN ({marks}) AND run IN (SELECT id FROM runs WHERE json_extract(config, '$.benchmark') = ?)"
+    apart = ",".join(f"'{name}'" for name, method in METHODS.items() if not method.shares_network)
+    sharing = f"json_extract(config, '$.method') NOT IN ({apart})"
     needed = {
         "pareto": f"kind = 'Probed' AND task >= {view.pair[1] if view.pair else 1}",
-        "transfer": "kind = 'TaskLearned' AND run IN (SELECT id FROM runs WHERE label != 'Independent')",
+        "transfer": f"kind = 'TaskLearned' AND run IN (SELECT id FROM runs WHERE {sharing})",
         "matrix": "kind = 'TaskLearned'" + ("" if each else " AND run IN (SELECT id FROM runs WHERE status = 'finished')"),
         "table": "kind = 'TaskLearned'",
     }

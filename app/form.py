@@ -9,14 +9,14 @@ from pydantic import ValidationError
 
 from mgem_core import RunConfig
 from mgem_core.config import explain
-from mgem_core.figures.style import MODULES, STYLE, family
+from mgem_core.figures.style import MODULES, family
+from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, uses
 from mgem_core.models import layers
 from mgem_core.partition import modules as partition
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
 
-FAMILIES = list(STYLE)
-BASELINES = ("EWC", "MER", "Single", "Independent")
+BASELINES = {family: method for family, method in METHOD_OF_FAMILY.items() if not uses(method, "strength")}
 NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "probe_every")
 LABELS = {name: str(RunConfig.model_fields[name].description).capitalize() for name in NUMBERS}
 CHOICES = ("trigger", "split_by", "strength_kind")  # fields with a few named values
@@ -31,7 +31,7 @@ DEFAULTS: dict[str, Any] = {
 def said(spec: SweepSpec) -> dict[str, Any]:
     """A sweep as values of the widgets."""
     runs = spec.runs()
-    gem = [run for run in runs if run.method == "gem"] or [RunConfig()]
+    gem = [run for run in runs if uses(run.method, "strength")] or [RunConfig()]
     counts = [run.modules for run in gem if isinstance(run.modules, int)]
     own = [run.modules for run in gem if not isinstance(run.modules, int)]
     asked = {name for part in (spec.base, *spec.grids) for name in part}
@@ -69,7 +69,7 @@ def spec_of(said: dict[str, Any]) -> SweepSpec:
         "d-mGEM": {"modules": [1], "splits": K},
         "md-GEM": {"modules": [*D, *own], "splits": K},
         "approx-GEM": {"solver": ["approx"], "modules": [*said["modules"], *own] or [1], "splits": said["splits"] or [1]},
-        **{name: {"method": [name.lower()]} for name in BASELINES},
+        **{name: {"method": [method]} for name, method in BASELINES.items()},
     }
     of_gem = {"strength": said["strengths"], **{name: said[name] for name in CHOICES}}
     chosen = [{**grids[name], **({} if name in BASELINES else of_gem)} for name in families]

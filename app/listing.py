@@ -11,6 +11,7 @@ import numpy as np
 
 from mgem_core.figures.data import mean_std, strength
 from mgem_core.figures.style import family, of_family
+from mgem_core.learners import uses
 from mgem_core.store import ENDED, STATUSES, Store
 
 MOST = 500  # rows of a list
@@ -104,7 +105,7 @@ def run_row(row: Row, zone: tzinfo | None) -> Row:
 
 def strength_of(row: Mapping[str, Any]) -> Any:
     """q, or one q per past task; None for methods that have none."""
-    q = row["strength"] if row["method"] == "gem" else None
+    q = row["strength"] if uses(row["method"], "strength") else None
     return json.loads(q) if isinstance(q, str) else q
 
 

@@ -6,7 +6,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mgem_core.config import RunConfig, UsageError
+from mgem_core.config import RunConfig
+from mgem_core.errors import UsageError
 from mgem_core.events import Event
 from mgem_core.version import VERSION
 

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from mgem_core.config import RunConfig, UsageError
+from mgem_core.config import RunConfig
+from mgem_core.errors import UsageError
 from mgem_core.home import partial_of
 
 MAGIC = b"mgem checkpoint 2\n"  # 2: with a checksum and the run's key

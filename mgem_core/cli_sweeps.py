@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from mgem_core import RunConfig, UsageError, frames
+from mgem_core.learners import uses
 from mgem_core.presets import PRESETS
 from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
@@ -160,7 +161,7 @@ def _table(store: Store, sweep: int) -> str:
     lines = [f"{'method':<18} {'q':>6} {'runs':>6} {'ACC':>14} {'FWD':>14} {'BWD':>14}"]
     for row in frames.configurations(store, sweep).to_dict("records"):
         cells = [_mean_std(row[name], row[f"{name}_std"]) for name in ("acc", "fwd", "bwd")]
-        q = str(row["strength"]) if row["method"] == "gem" else "—"
+        q = str(row["strength"]) if uses(row["method"], "strength") else "—"
         lines.append(
             f"{printable(row['label']):<18} {q:>6} {row['finished']:>3}/{row['runs']:<2} "
             + " ".join(f"{c:>14}" for c in cells)

@@ -2,24 +2,17 @@
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from mgem_core import learners, models, partition
 from mgem_core.dual import RIDGE, RidgeKind, Solver, StrengthKind, Trigger
+from mgem_core.learners import METHODS
 from mgem_core.streams import BENCHMARKS, Benchmark
 
 DEFAULT_LR = 0.1
-GEM_FIELDS = (
-    *("modules", "splits", "split_by", "strength", "strength_kind", "solver", "trigger", "ridge", "ridge_kind"),
-    *("snap_every", "snap_splits"),
-)
-
-
-class UsageError(ValueError):
-    """A request that cannot be met, said in one sentence that tells what to do instead."""
 
 
 def _modules(value: Any) -> Any:
@@ -59,15 +52,13 @@ def _strength(value: Any) -> Any:
     return tuple(numbers) if isinstance(many, list | tuple) else numbers[0]
 
 
-class RunConfig(BaseModel):
+class _CommonFields(BaseModel):
     """One run. Fields left out take the benchmark's defaults; the paper's methods are values of the same few knobs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     benchmark: str = Field("mnist5k-permutations", description=f"which tasks to learn: {', '.join(BENCHMARKS)}")
-    method: str = Field(
-        "gem", description=f"{', '.join(learners.NAMES)}; gem is the whole family, the knobs below decide which"
-    )
+    method: str = Field("gem", description=f"{', '.join(METHODS)}; gem is the whole family, the knobs below decide which")
     network: str = Field("", description=f"the network: {', '.join(models.NETWORKS)}")
 
     modules: Annotated[int | dict[str, int], BeforeValidator(_modules)] = Field(
@@ -93,16 +84,6 @@ class RunConfig(BaseModel):
     lr: float = Field(0, gt=0, le=1e30, description="learning rate")
     seed: int = Field(0, ge=0, lt=2**32, description="seed of everything random")
 
-    ewc_lambda: float = Field(10.0, ge=0, le=1e12, description="EWC: weight λ of the penalty λ/2 · F (θ − θ*)²")
-    ewc_samples: int = Field(256, ge=1, description="EWC: samples per task from which the Fisher matrix is estimated")
-    ewc_fisher: Literal["sample", "batch"] = Field(
-        "sample", description="EWC: mean of squared per-sample gradients, or square of their mean (GEM's code)"
-    )
-    mer_batches: int = Field(1, ge=1, description="MER: replay batches per sample of the stream")
-    mer_replays: int = Field(4, ge=0, description="MER: replayed samples in each of them")
-    mer_beta: float = Field(0.3, gt=0, le=1, description="MER: Reptile rate within a batch")
-    mer_gamma: float = Field(1.0, gt=0, le=1, description="MER: Reptile rate across batches")
-
     device: str = Field(
         "auto", pattern=r"^(auto|cpu|mps|cuda(:[0-9]{1,3})?)$", description="auto, cpu, cuda, cuda:N or mps"
     )
@@ -122,22 +103,22 @@ class RunConfig(BaseModel):
         benchmark = BENCHMARKS.get(name) if isinstance(name, str) else None
         if benchmark is None:
             raise ValueError(f"benchmark is {name!r}; it must be one of {', '.join(BENCHMARKS)}")
-        lr = benchmark.learning_rates.get(str(given.get("method", "gem")), DEFAULT_LR)
-        filled = {**benchmark.defaults, "lr": lr, **given}
+        method = str(given.get("method", cls.model_fields["method"].default))
+        filled = {**benchmark.defaults, "lr": _learning_rate(benchmark, method), **given}
         steps, size = _whole(filled["iterations"]), _whole(filled["batch_size"])
         if "memory" not in given and steps and size and steps * size > 0:
             filled["memory"] = min(filled["memory"], steps * size)  # a short task has less to remember
         return filled
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "RunConfig":
+    def _fits_together(self) -> Self:
         facts = self.facts
-        self._require("method", self.method in learners.NAMES, f"it must be one of {', '.join(learners.NAMES)}")
+        self._require("method", self.method in METHODS, f"it must be one of {', '.join(METHODS)}")
         self._require("network", self.network in models.NETWORKS, f"it must be one of {', '.join(models.NETWORKS)}")
         self._require("tasks", self.tasks <= facts.max_tasks, f"{self.benchmark} has at most {facts.max_tasks}")
         shown = min(self.iterations * self.batch_size, facts.train_per_task)
         a_task_shows = f"a task of {self.iterations} iterations × {self.batch_size} samples shows {shown} different ones"
-        fits = self.method != "gem" or self.memory <= shown  # the other methods keep no memory per task
+        fits = not METHODS[self.method].keeps_samples_per_task or self.memory <= shown
         self._require("memory", fits, f"{a_task_shows}, so it must be at most that")
         self._require("batch_size", self.batch_size <= facts.train_per_task, f"a task has {facts.train_per_task} images")
         for field in ("splits", "snap_splits"):
@@ -156,7 +137,7 @@ class RunConfig(BaseModel):
             raise ValueError(f"modules is {self.modules!r}; {error}") from None
         return self
 
-    def canonical(self) -> "RunConfig":
+    def canonical(self) -> Self:
         """The same run written in one way: equal runs have equal canonical forms, with defaults where nothing matters."""
         matters = self.relevant_fields()
         defaults = _defaults(self.benchmark, self.method)
@@ -177,22 +158,8 @@ class RunConfig(BaseModel):
 
     def _irrelevant_fields(self) -> set[str]:
         """Fields of other methods, and those to which other fields of this run leave no meaning."""
-        own = f"{self.method}_"
-        others = {
-            name for name in type(self).model_fields if name.startswith(("ewc_", "mer_")) and not name.startswith(own)
-        }
-        if self.method != "gem":
-            return others | set(GEM_FIELDS) | (set() if self.method == "mer" else {"memory"})
-        without_floor = not np.any(self.strength) or self.strength_kind == "margin"
-        meaningless = {
-            "trigger": without_floor,  # where nothing is violated, v = 0 solves the problem
-            "strength_kind": not np.any(self.strength),
-            "ridge": self.solver == "approx",
-            "ridge_kind": self.solver == "approx" or self.ridge == 0,
-            "split_by": max(self.splits, self.snap_splits if self.snap_every else 1) == 1,
-            "snap_splits": not self.snap_every,
-        }
-        return others | {name for name, idle in meaningless.items() if idle}
+        others = {name for name in learners.fields_of_some() if not learners.uses(self.method, name)}
+        return others | METHODS[self.method].meaningless(cast("RunConfig", self))
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())
@@ -214,16 +181,24 @@ class RunConfig(BaseModel):
 
     @property
     def label(self) -> str:
-        """The paper's name for this method, e.g. "p-mGEM(4)"; a star marks a partition of the user's own."""
-        if self.method != "gem":
-            return self.method.upper() if len(self.method) == 3 else self.method.capitalize()
-        count = max(self.module_of) + 1
-        D = f"{count}" if isinstance(self.modules, int) or count == 1 else f"{count}*"
-        if self.solver == "approx":
-            return f"approx-GEM({D},{self.splits})"
-        if self.splits == 1:
-            return "GEM" if D == "1" else f"p-mGEM({D})"
-        return f"d-mGEM({self.splits})" if D == "1" else f"md-GEM({D},{self.splits})"
+        """What tables call this configuration, e.g. "p-mGEM(4)"."""
+        return METHODS[self.method].label(cast("RunConfig", self))
+
+
+_own_fields: dict[str, Any] = {name: option for method in METHODS.values() for name, option in method.options.items()}
+if TYPE_CHECKING:
+
+    class RunConfig(_CommonFields):
+        def __getattr__(self, name: str) -> Any: ...  # the fields of the methods
+
+else:
+    RunConfig = create_model("RunConfig", __base__=_CommonFields, __module__=__name__, **_own_fields)
+
+
+def _learning_rate(benchmark: Benchmark, method: str) -> float:
+    """What was found for the method on this benchmark; the method says so, or the benchmark."""
+    found = METHODS[method].learning_rates.get(benchmark.name) if method in METHODS else None
+    return found or benchmark.learning_rates.get(method, DEFAULT_LR)
 
 
 @lru_cache(maxsize=1000)

@@ -17,12 +17,14 @@ import torch
 from numpy.typing import NDArray
 
 from mgem_core import checkpoints, direction, learners
-from mgem_core.config import RunConfig, UsageError
+from mgem_core.config import RunConfig
 from mgem_core.dual import NoSolutionError
+from mgem_core.errors import UsageError
 from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.gradients import Gradient, full_gradient, inner, kept_statistics, memory_rows
 from mgem_core.home import replace_file, set_aside
 from mgem_core.keys import remember_code, run_key
+from mgem_core.learners import shares_network
 from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.randomness import rng
@@ -203,7 +205,7 @@ class _Run:
         config = self.config
         probe = config.probe_every and self.step % config.probe_every == 0
         snap = config.snap_every and self.step % config.snap_every == 0
-        if not (probe or snap) or self.task == 0 or len(self.learner.networks) > 1:
+        if not (probe or snap) or self.task == 0 or not shares_network(config.method):
             return None
         with kept_statistics(self.learner.network):
             true = [self._true_gradient(s) for s in range(self.task)]
@@ -246,7 +248,7 @@ class _Run:
 
     def _finished(self) -> Finished:
         acc, fwd, bwd = acc_fwd_bwd(self.R)
-        if len(self.learner.networks) > 1:  # nothing is shared, so nothing is transferred
+        if not shares_network(self.config.method):  # so nothing is transferred
             fwd = bwd = math.nan
         steps = self.task * self.config.iterations + self.step
         weights = hashlib.sha256()

@@ -15,12 +15,13 @@ from importlib import metadata
 from pathlib import Path
 
 from mgem_core.config import RunConfig
+from mgem_core.learners import METHODS
 from mgem_core.streams import BENCHMARKS
 
 ROOT = Path(__file__).parent
 CORE = (
     *("models", "partition", "gradients", "dual", "direction", "engine", "checkpoints", "metrics", "randomness"),
-    *("learners/__init__", "learners/_learner", "streams/__init__", "streams/_stream"),
+    *("learners/__init__", "learners/_learner", "learners/_reservoir", "streams/__init__", "streams/_stream"),
 )
 
 
@@ -39,8 +40,8 @@ def run_key(config: RunConfig, device: str | None = None) -> str:
 
 def code_version(method: str, benchmark: str) -> str:
     """A fingerprint of the core's code and of this method's and this benchmark's own."""
-    stream = BENCHMARKS[benchmark].open.__module__.rpartition(".")[2]
-    names = (*CORE, f"learners/{method}", f"streams/{stream}")
+    learner, stream = METHODS[method].learner.__module__, BENCHMARKS[benchmark].open.__module__
+    names = (*CORE, f"learners/{learner.rpartition('.')[2]}", f"streams/{stream.rpartition('.')[2]}")
     return hashlib.sha256("".join(_code_at_start(name) for name in names).encode()).hexdigest()[:12]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mgem_core.config import RunConfig
 from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned, number
+from mgem_core.learners import uses
 from mgem_core.sweeps import step_work
 
 
@@ -48,7 +49,7 @@ def comparison(outcome: tuple[RunConfig, Finished] | None) -> str:
     if outcome is None:
         return f"{'method':<16} {'q':>5} {'ACC':>6} {'FWD':>6} {'BWD':>6} {'seconds':>8}"
     config, finished = outcome
-    q = f"{config.strength:>5}" if config.method == "gem" else f"{'—':>5}"
+    q = f"{config.strength:>5}" if uses(config.method, "strength") else f"{'—':>5}"
     judged = " ".join(_percent(value) for value in (finished.acc, finished.fwd, finished.bwd))
     return f"{config.label:<16} {q} {judged} {finished.seconds:>8.1f}"
 

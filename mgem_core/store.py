@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from mgem_core.config import RunConfig, UsageError, explain
+from mgem_core.config import RunConfig, explain
+from mgem_core.errors import UsageError
 from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
 from mgem_core.home import aside_of, file_identity
 from mgem_core.keys import run_key

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from mgem_core.config import RunConfig
+from mgem_core.learners import METHODS
 
 
 class SweepSpec(BaseModel):
@@ -40,8 +41,7 @@ def relative_work(config: RunConfig) -> float:
 
 def step_work(config: RunConfig, task: int) -> float:
     """Cost of one step of a task, in samples; each step also costs about what 80 samples of the MLP do."""
-    each = {"gem": task * config.memory, "mer": config.batch_size * config.mer_batches * (config.mer_replays + 1) * 80}
-    return 80 + config.batch_size + each.get(config.method, 0)
+    return 80 + config.batch_size + METHODS[config.method].cost(config, task)
 
 
 def estimate_seconds(configs: Sequence[RunConfig], speeds: Mapping[str, float], workers: int) -> float | None:

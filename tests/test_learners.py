@@ -6,6 +6,7 @@ import torch
 
 from mgem_core import RunConfig, learners
 from mgem_core.gradients import gradient
+from mgem_core.learners._reservoir import Reservoir
 from mgem_core.streams import BENCHMARKS
 
 
@@ -97,15 +98,11 @@ def test_mer_replays_what_it_kept():
     one = learner(method="mer", mer_replays=3)
     draw = np.random.default_rng(0)
     for image in one.stream.tasks[1].train[:50]:
-        one._keep((1, int(image)), draw)
-    new = int(one.stream.tasks[0].train[7])
-    batches = [one._replays((0, new), draw) for _ in range(20)]
-    assert {len(batch) for batch in batches} == {4}
-    places = set()
-    for batch in batches:
-        [place] = [i for i, sample in enumerate(batch) if torch.equal(sample.x, one.stream.batch(0, np.array([new])).x)]
-        places.add(place)
-    assert places == {0, 1, 2, 3}
+        one.reservoir.add((1, int(image)), draw)
+    new = (0, int(one.stream.tasks[0].train[7]))
+    batches = [one._replays(new, draw) for _ in range(20)]
+    assert {len(set(batch)) for batch in batches} == {4}
+    assert {batch.index(new) for batch in batches} == {0, 1, 2, 3}
 
 
 def test_mers_direction_is_the_way_it_went():
@@ -116,12 +113,11 @@ def test_mers_direction_is_the_way_it_went():
         torch.testing.assert_close(old - one.config.lr * z, new, rtol=1e-4, atol=1e-6)
 
 
-def test_mers_reservoir_is_a_uniform_sample_of_everything_shown():
-    one = learner(method="mer", memory=20, tasks=2)
-    draw = np.random.default_rng(0)
+def test_a_reservoir_is_a_uniform_sample_of_everything_shown():
+    reservoir, draw = Reservoir(40), np.random.default_rng(0)
     for sample in range(2000):
-        one._keep((0, sample), draw)
-    kept = np.array([index for _, index in one.reservoir])
+        reservoir.add((0, sample), draw)
+    kept = np.array([index for _, index in reservoir.samples])
     assert len(kept) == len(set(kept)) == 40
     assert 700 < kept.mean() < 1300  # early and late alike
 

@@ -21,7 +21,8 @@ import pytest
 from chaos import until
 
 import mgem_core
-from mgem_core.config import RunConfig, UsageError
+from mgem_core.config import RunConfig
+from mgem_core.errors import UsageError
 from mgem_core.runner import Ended, local, worker
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner

@@ -14,6 +14,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from mgem_core import RunConfig, frames
+from mgem_core.learners import shares_network, uses
 from mgem_core.metrics import hypervolume, pareto_front, share_dominated
 from mgem_core.store import Store
 
@@ -140,7 +141,7 @@ def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = N
     for name in ("acc", "fwd", "bwd"):
         shown[name][learned < furthest[which]] = np.nan  # seeds that are behind join when they are there
     for name in ("fwd", "bwd"):
-        shown[name][runs["method"] == "independent"] = np.nan  # nothing shared, nothing transferred
+        shown[name][~runs["method"].map(shares_network).to_numpy(bool)] = np.nan  # nothing shared, nothing transferred
     frame = runs.drop_duplicates("configuration").reset_index(drop=True)
     curves: list[list[list[float]]] = [[] for _ in texts]
     for number, (_, curve) in zip(which, told, strict=True):
@@ -149,7 +150,7 @@ def points(store: Store, runs: pd.DataFrame, view: View, watch: Watch | None = N
         "key": [hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts],
         "line": _lines(frame),
         "family": frame["label"].str.partition("(")[0],
-        "q": frame["strength"].where(frame["method"] == "gem"),
+        "q": frame["strength"].where(frame["method"].map(lambda method: uses(method, "strength"))),
         "runs": np.bincount(which),
         "learned": furthest,
         "progress": _over_seeds(runs["progress"].to_numpy(float), which)[0],

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from mgem_core import frames
-from mgem_core.config import RunConfig, UsageError
+from mgem_core.config import RunConfig
+from mgem_core.errors import UsageError
 from mgem_core.figures import data
 from mgem_core.figures.data import View
 from mgem_core.figures.style import axis_titles_tex, pair_title
@@ -301,7 +302,7 @@ def _configs(store: Store, sweep: int | None, runs: pd.DataFrame) -> bytes:
 def command(config: RunConfig) -> str:
     """The line for a shell that trains this run: its benchmark, and what differs from the benchmark's defaults."""
     fields: dict[str, Any] = {"benchmark": config.benchmark}
-    fields |= {"method": config.method} if config.method != "gem" else {}
+    fields |= {"method": config.method} if config.method != RunConfig.model_fields["method"].default else {}
     for _ in range(2):  # the memory's default depends on other fields
         default = RunConfig(**fields)
         fields |= {name: value for name, value in config if value != getattr(default, name)}

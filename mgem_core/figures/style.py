@@ -1,37 +1,20 @@
-"""One colour and one symbol per family of methods, everywhere: on the screen, in files, light or dark."""
+"""How things look, everywhere: on the screen, in files, light or dark. Every method says how its families do.
 
-from typing import NamedTuple
+Most colours are Okabe and Ito's, which colour-blind people tell apart; symbols tell the families apart without any.
+"""
 
 import pandas as pd
 
 from mgem_core.figures.data import View
+from mgem_core.learners import FAMILIES, Style
 
-
-class Style(NamedTuple):
-    color: str
-    symbol: str  # plotly's name
-    marker: str  # matplotlib's
-
-
-# Okabe and Ito's colours, which colour-blind people tell apart; symbols tell the families apart without any.
-STYLE = {
-    "GEM": Style("#0072B2", "circle", "o"),
-    "p-mGEM": Style("#D55E00", "triangle-up", "^"),
-    "d-mGEM": Style("#009E73", "square", "s"),
-    "md-GEM": Style("#CC79A7", "diamond", "D"),
-    "approx-GEM": Style("#E69F00", "cross", "P"),
-    "EWC": Style("#56B4E9", "hexagon", "h"),
-    "MER": Style("#8C6D31", "triangle-down", "v"),
-    "Single": Style("#808080", "star", "*"),
-    "Independent": Style("#808080", "pentagon", "p"),
-}
 MODULES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#808080"]  # in partitions
 DASHES = [("solid", "-"), ("dash", "--"), ("dot", ":"), ("dashdot", "-."), ("longdash", (0, (8, 3)))]
 ENVELOPE = "adaptive (envelope)"
 
 
 def of_family(name: str) -> Style:
-    return STYLE.get(name, Style("#808080", "circle", "o"))
+    return FAMILIES.get(name, Style("#808080", "circle", "o"))
 
 
 def family(label: str) -> str:

@@ -1,10 +1,15 @@
-"""The methods. A new one is one new file here, named as the user names it, with a class `Method`."""
+"""The methods. A new one is one new file here that calls `register` with a description, and its learner in the same file.
+
+Importing a file must not import torch, which the dashboard does without: learners import it inside their functions.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import torch
@@ -13,9 +18,61 @@ if TYPE_CHECKING:
     from mgem_core.learners._learner import Learner
     from mgem_core.streams._stream import Stream
 
-NAMES = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+class Style(NamedTuple):
+    """How a family of configurations looks, in every plot and table."""
+
+    color: str
+    symbol: str  # plotly's name
+    marker: str  # matplotlib's
+
+
+@dataclass(frozen=True)
+class Method:
+    name: str  # as the user writes it
+    about: str  # in a few words
+    learner: type[Learner]
+    label: Callable[[RunConfig], str]  # what the tables call a configuration: its family, perhaps numbers in parentheses
+    families: Mapping[str, Style]
+    fields: tuple[str, ...] = ()  # the fields of RunConfig that matter to it, besides those that matter to all
+    options: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # fields of its own: type and pydantic's Field
+    meaningless: Callable[[RunConfig], set[str]] = lambda config: set()  # fields that other fields leave no meaning
+    keeps_samples_per_task: bool = False  # so a task must show at least `memory` of them
+    shares_network: bool = True  # among its tasks; otherwise nothing is transferred
+    cost: Callable[[RunConfig, int], float] = lambda config, task: 0.0  # of a step of a task beyond its batch, in samples
+    learning_rates: Mapping[str, float] = field(default_factory=dict)  # per benchmark, found by measurement
+
+
+METHODS: dict[str, Method] = {}
+
+
+def register(method: Method) -> None:
+    METHODS[method.name] = method
 
 
 def create(config: RunConfig, stream: Stream, device: torch.device) -> Learner:
-    method = importlib.import_module(f"{__name__}.{config.method}").Method
-    return cast("Learner", method(config, stream, device))
+    return METHODS[config.method].learner(config, stream, device)
+
+
+def uses(method: str, name: str) -> bool:
+    """Does a field of RunConfig matter to a method? Not to one that this version does not know."""
+    return method in METHODS and name in (*METHODS[method].fields, *METHODS[method].options)
+
+
+def shares_network(method: str) -> bool:
+    """Do the tasks of a method share a network, so that one may help or hurt another?"""
+    return method not in METHODS or METHODS[method].shares_network
+
+
+def fields_of_some() -> set[str]:
+    """Fields of RunConfig that matter to some methods only."""
+    return {name for method in METHODS.values() for name in (*method.fields, *method.options)}
+
+
+for _module in pkgutil.iter_modules(__path__):
+    if not _module.name.startswith("_"):
+        importlib.import_module(f"{__name__}.{_module.name}")
+
+METHODS = {"gem": METHODS.pop("gem"), **METHODS}  # the family that all this is about comes first
+FAMILIES = {name: style for method in METHODS.values() for name, style in method.families.items()}
+METHOD_OF_FAMILY = {name: method.name for method in METHODS.values() for name in method.families}

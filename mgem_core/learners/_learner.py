@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from mgem_core import models
-from mgem_core.config import RunConfig
-from mgem_core.gradients import Gradient, Memory, gradient
 from mgem_core.randomness import rng
-from mgem_core.streams._stream import Stream
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+    from mgem_core.config import RunConfig
+    from mgem_core.gradients import Gradient, Memory
+    from mgem_core.streams._stream import Stream
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,9 @@ class Step:
 class Learner:
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device, networks: int = 1):
         """`networks` of them share the width of one; most methods have one."""
-        self.config, self.stream = config, stream
+        from torch import nn
+
+        self.config, self.stream, self.device = config, stream, device
         self.networks = nn.ModuleList(
             models.build(config.network, stream.classes, int(rng(config.seed, "weights", i).integers(2**63)), networks)
             for i in range(networks)
@@ -40,20 +45,33 @@ class Learner:
         """The network that all tasks share."""
         return self.networks[0]
 
+    @property
+    def theta(self) -> list[Tensor]:
+        """Its parameters, to be changed in place."""
+        return [p.detach() for p in self.network.parameters()]
+
     def network_of(self, task: int) -> nn.Module:
         return self.network
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
         """Learn from the images `indices` of the stream, as `task` shows them."""
-        loss, g = gradient(self.network_of(task), self.stream.batch(task, indices))
-        return self.move(task, Step(loss, g, self.bent(g)))
+        loss, g = self.gradient(task, indices)
+        return self.move(task, Step(loss, g, self.direction(g)))
 
-    def bent(self, g: Gradient) -> Gradient:
-        """The direction for the batch's gradient; plain SGD takes it as it is."""
+    def gradient(self, task: int, indices: np.ndarray) -> tuple[Tensor, Gradient]:
+        """Mean loss on these images of a task, and its gradient."""
+        from mgem_core.gradients import gradient
+
+        return gradient(self.network_of(task), self.stream.batch(task, indices))
+
+    def direction(self, g: Gradient) -> Gradient:
+        """z for the batch's gradient; plain SGD takes it as it is."""
         return g
 
     def move(self, task: int, step: Step) -> Step:
         """θ ← θ − lr · z."""
+        import torch
+
         with torch.no_grad():
             torch._foreach_add_(list(self.network_of(task).parameters()), step.z, alpha=-self.config.lr)
         return step

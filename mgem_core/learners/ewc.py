@@ -1,41 +1,48 @@
 """EWC (Kirkpatrick et al. 2017): a penalty λ/2 · Σ_s F_s (θ − θ_s)² holds θ where past tasks need it."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import torch
+from pydantic import Field
 
-from mgem_core.config import RunConfig
-from mgem_core.gradients import Gradient, gradient, kept_statistics, squared_gradients
+from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner
-from mgem_core.streams._stream import Stream
+
+if TYPE_CHECKING:
+    import torch
+
+    from mgem_core.config import RunConfig
+    from mgem_core.gradients import Gradient
+    from mgem_core.streams._stream import Stream
 
 
-class Method(Learner):
+class EWC(Learner):
     """The penalty's gradient λ Σ_s F_s (θ − θ_s) = λ (Fθ − B) needs only the sums F = Σ F_s and B = Σ F_s θ_s."""
 
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
         super().__init__(config, stream, device)
-        self.F = [torch.zeros_like(p) for p in self.network.parameters()]
-        self.B = [torch.zeros_like(p) for p in self.network.parameters()]
+        self.F = [p.new_zeros(p.shape) for p in self.theta]
+        self.B = [p.new_zeros(p.shape) for p in self.theta]
 
-    def bent(self, g: Gradient) -> Gradient:
+    def direction(self, g: Gradient) -> Gradient:
         weight = self.config.ewc_lambda
-        with torch.no_grad():
-            parts = zip(g, self.F, self.network.parameters(), self.B, strict=True)
-            return [g_l + weight * (F * theta - B) for g_l, F, theta, B in parts]
+        parts = zip(g, self.F, self.theta, self.B, strict=True)
+        return [g_l + weight * (F * theta - B) for g_l, F, theta, B in parts]
 
     def learned(self, task: int, shown: np.ndarray) -> None:
-        samples = self.stream.batch(task, self.chosen(task, shown, self.config.ewc_samples))
+        from mgem_core.gradients import kept_statistics, squared_gradients
+
+        samples = self.chosen(task, shown, self.config.ewc_samples)
         if self.config.ewc_fisher == "sample":
-            fisher = squared_gradients(self.network, samples)
+            fisher = squared_gradients(self.network, self.stream.batch(task, samples))
         else:
             with kept_statistics(self.network):
-                fisher = [g.square() for g in gradient(self.network, samples)[1]]
-        with torch.no_grad():
-            for F, B, fisher_l, theta in zip(self.F, self.B, fisher, self.network.parameters(), strict=True):
-                F += fisher_l
-                B += fisher_l * theta
+                fisher = [g.square() for g in self.gradient(task, samples)[1]]
+        for F, B, fisher_l, theta in zip(self.F, self.B, fisher, self.theta, strict=True):
+            F += fisher_l
+            B += fisher_l * theta
 
     def state(self) -> dict[str, Any]:
         return {**super().state(), "F": self.F, "B": self.B}
@@ -47,3 +54,27 @@ class Method(Learner):
                 if tensor.shape != value.shape:
                     raise ValueError(f"a tensor of shape {tuple(value.shape)}, not {tuple(tensor.shape)}")
                 tensor.copy_(value)
+
+
+register(
+    Method(
+        name="ewc",
+        about="elastic weight consolidation: a penalty on leaving what past tasks need",
+        learner=EWC,
+        label=lambda config: "EWC",
+        families={"EWC": Style("#56B4E9", "hexagon", "h")},
+        options={
+            "ewc_lambda": (float, Field(10.0, ge=0, le=1e12, description="EWC: weight λ of the penalty λ/2 · F (θ − θ*)²")),
+            "ewc_samples": (
+                int,
+                Field(256, ge=1, description="EWC: samples per task from which the Fisher matrix is estimated"),
+            ),
+            "ewc_fisher": (
+                Literal["sample", "batch"],
+                Field(
+                    "sample", description="EWC: mean of squared per-sample gradients, or square of their mean (GEM's code)"
+                ),
+            ),
+        },
+    )
+)

@@ -1,20 +1,27 @@
 """The GEM family: GEM, p-mGEM, d-mGEM, md-GEM and approx-GEM are one learner with other knobs."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from mgem_core import direction, partition
-from mgem_core.config import RunConfig, UsageError
+from mgem_core import partition
 from mgem_core.dual import Restriction
-from mgem_core.gradients import Memory, gradient, memory_rows, pack
+from mgem_core.errors import UsageError
+from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
 from mgem_core.randomness import rng
-from mgem_core.streams._stream import Stream
+
+if TYPE_CHECKING:
+    import torch
+
+    from mgem_core.config import RunConfig
+    from mgem_core.gradients import Memory
+    from mgem_core.streams._stream import Stream
 
 
-class Method(Learner):
+class GEM(Learner):
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
         super().__init__(config, stream, device)
         self.module_of = config.module_of
@@ -22,8 +29,11 @@ class Method(Learner):
         self._recall()
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
+        from mgem_core import direction
+        from mgem_core.gradients import memory_rows
+
         G = memory_rows(self.network, self.rows) if self.rows else None
-        loss, g = gradient(self.network, self.stream.batch(task, indices))
+        loss, g = self.gradient(task, indices)
         if G is None or self.rows is None:
             return self.move(task, Step(loss, g, g))
         solution = direction.solve(direction.grams(g, G), self.module_of, self.knobs)
@@ -37,6 +47,8 @@ class Method(Learner):
         self._recall()
 
     def memory(self, splits: int) -> Memory | None:
+        from mgem_core.gradients import pack
+
         rows = []
         for task, kept in enumerate(self.remembered):
             rows += [self.stream.batch(task, part) for part in self._parts(task, kept, splits)]
@@ -70,3 +82,56 @@ class Method(Learner):
         super().restore(state, shown, steps)
         self.remembered = [self.chosen(task, images, self.config.memory) for task, images in enumerate(shown)]
         self._recall()
+
+
+def label(config: RunConfig) -> str:
+    """The paper's name, e.g. "p-mGEM(4)"; a star marks a partition of the user's own."""
+    D = count_modules(config)
+    if config.solver == "approx":
+        return f"approx-GEM({D},{config.splits})"
+    if config.splits == 1:
+        return "GEM" if D == "1" else f"p-mGEM({D})"
+    return f"d-mGEM({config.splits})" if D == "1" else f"md-GEM({D},{config.splits})"
+
+
+def count_modules(config: RunConfig) -> str:
+    count = max(config.module_of) + 1
+    return f"{count}" if isinstance(config.modules, int) or count == 1 else f"{count}*"
+
+
+def meaningless(config: RunConfig) -> set[str]:
+    """Fields to which others leave no meaning. Without a floor, v = 0 solves the dual where nothing is violated."""
+    without_floor = not np.any(config.strength) or config.strength_kind == "margin"
+    idle = {
+        "trigger": without_floor,
+        "strength_kind": not np.any(config.strength),
+        "ridge": config.solver == "approx",
+        "ridge_kind": config.solver == "approx" or config.ridge == 0,
+        "split_by": max(config.splits, config.snap_splits if config.snap_every else 1) == 1,
+        "snap_splits": not config.snap_every,
+    }
+    return {name for name, is_idle in idle.items() if is_idle}
+
+
+register(
+    Method(
+        name="gem",
+        about="the whole GEM family: the knobs decide which",
+        learner=GEM,
+        label=label,
+        families={
+            "GEM": Style("#0072B2", "circle", "o"),
+            "p-mGEM": Style("#D55E00", "triangle-up", "^"),
+            "d-mGEM": Style("#009E73", "square", "s"),
+            "md-GEM": Style("#CC79A7", "diamond", "D"),
+            "approx-GEM": Style("#E69F00", "cross", "P"),
+        },
+        fields=(
+            *("modules", "splits", "split_by", "strength", "strength_kind", "solver", "trigger", "ridge", "ridge_kind"),
+            *("memory", "snap_every", "snap_splits"),
+        ),
+        meaningless=meaningless,
+        keeps_samples_per_task=True,
+        cost=lambda config, task: task * config.memory,
+    )
+)

@@ -1,7 +1,19 @@
 """Single: SGD on the stream, as if nothing could be forgotten."""
 
+from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner
 
 
-class Method(Learner):
+class Single(Learner):
     pass
+
+
+register(
+    Method(
+        name="single",
+        about="SGD on the stream",
+        learner=Single,
+        label=lambda config: "Single",
+        families={"Single": Style("#808080", "star", "*")},
+    )
+)

@@ -12,7 +12,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from mgem_core.config import RunConfig, UsageError
+from mgem_core.config import RunConfig
+from mgem_core.errors import UsageError
 from mgem_core.runner import Accepted, Ended, WorkerMessage, worker
 
 SILENT = 60.0  # seconds without a sign of life after which a worker is given up

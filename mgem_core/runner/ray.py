@@ -6,7 +6,8 @@ import socket
 import time
 from typing import Any
 
-from mgem_core.config import RunConfig, UsageError
+from mgem_core.config import RunConfig
+from mgem_core.errors import UsageError
 from mgem_core.runner import Ended, WorkerMessage
 from mgem_core.runner.worker import train
 

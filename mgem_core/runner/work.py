@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from mgem_core.config import UsageError
+from mgem_core.errors import UsageError
 from mgem_core.home import file_identity, home
 from mgem_core.runner import Pool
 from mgem_core.runner.runner import Runner

@@ -1,0 +1,54 @@
+"""A reservoir: a uniform random sample of everything that the stream has shown so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mgem_core.streams._stream import Batch, Stream
+
+Sample = tuple[int, int]  # task, image
+
+
+class Reservoir:
+    def __init__(self, capacity: int):
+        self.capacity = capacity
+        self.samples: list[Sample] = []
+        self.shown = 0
+
+    def add(self, new: Sample, draw: np.random.Generator) -> None:
+        """The n-th sample shown enters with probability capacity / n."""
+        self.shown += 1
+        if len(self.samples) < self.capacity:
+            self.samples.append(new)
+        elif (place := int(draw.integers(self.shown))) < len(self.samples):
+            self.samples[place] = new
+
+    def draw(self, count: int, draw: np.random.Generator) -> list[Sample]:
+        """Up to `count` different samples."""
+        count = min(count, len(self.samples))
+        return [self.samples[i] for i in draw.choice(len(self.samples), count, replace=False)] if count else []
+
+    def state(self) -> dict[str, Any]:
+        return {"reservoir": self.samples, "shown": self.shown}
+
+    def restore(self, state: dict[str, Any], tasks: int, images: int, shown: int) -> None:
+        """After `shown` samples of so many tasks, whose images have numbers below `images`."""
+        self.samples, self.shown = [(int(task), int(image)) for task, image in state["reservoir"]], int(state["shown"])
+        fits = self.shown == shown and len(self.samples) == min(shown, self.capacity)
+        if not fits or not all(0 <= task < tasks and 0 <= image < images for task, image in self.samples):
+            raise ValueError("a reservoir that does not fit")
+
+
+def batch_of(stream: Stream, samples: list[Sample]) -> Batch:
+    """Samples of any tasks as one batch, each shown as its task shows it."""
+    import torch
+
+    from mgem_core.streams._stream import Batch
+
+    parts = [stream.batch(task, np.array([image])) for task, image in samples]
+    masks = [part.mask for part in parts if part.mask is not None]
+    x, y = torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts])
+    return Batch(x, y, torch.stack(masks) if masks else None)

@@ -1,0 +1,60 @@
+"""One registry per kind of thing: nobody else has a list of methods, and a description says all that others need."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mgem_core
+from mgem_core import RunConfig
+from mgem_core.learners import FAMILIES, METHODS, fields_of_some
+
+PROJECT = Path(mgem_core.__file__).parents[1]
+DATA = ("presets.py",)  # sweeps as data name what they run
+FILES = [
+    path
+    for folder in ("mgem_core", "app")
+    for path in sorted((PROJECT / folder).rglob("*.py"))
+    if "learners" not in path.parts and "streams" not in path.parts and path.name not in DATA
+]
+
+
+def compared_texts(tree: ast.AST) -> set[str]:
+    """Texts that something is compared with, or that choose an entry of a mapping written down in the code."""
+    texts: set[str] = set()
+    for node in ast.walk(tree):
+        sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+        parts = [
+            part for side in sides for part in (side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side])
+        ]
+        parts += [key for key in node.keys if key] if isinstance(node, ast.Dict) else []
+        texts |= {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    return texts
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PROJECT)))
+def test_nobody_else_has_a_list_of_methods(path):
+    assert not compared_texts(ast.parse(path.read_text())) & set(METHODS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_description_fits_its_method(name):
+    method, config = METHODS[name], RunConfig(method=name)
+    assert set(method.fields) <= set(RunConfig.model_fields)
+    assert set(method.options) <= set(RunConfig.model_fields)
+    assert method.meaningless(config) <= {*method.fields, *method.options}
+    assert config.label.partition("(")[0] in method.families
+    assert method.cost(config, 1) >= 0
+    assert method.about
+
+
+def test_families_are_told_apart_by_their_symbols():
+    assert len({style.symbol for style in FAMILIES.values()}) == len(FAMILIES)
+    assert len({style.marker for style in FAMILIES.values()}) == len(FAMILIES)
+
+
+def test_options_are_told_apart():
+    assert len(fields_of_some()) == len({*fields_of_some()})
+    for one in METHODS.values():
+        for other in METHODS.values():
+            assert one is other or not set(one.options) & set(other.options)
