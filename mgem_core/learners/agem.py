@@ -1,0 +1,79 @@
+"""A-GEM (Chaudhry et al. 2019): one constraint instead of one per task, the mean gradient ĝ on samples of all memories.
+
+    z = g − (⟨g, ĝ⟩ / ⟨ĝ, ĝ⟩) ĝ    where ⟨g, ĝ⟩ < 0, else z = g
+
+That is GEM's dual with one row and no floor, so it is solved for each parameter module on its own, as p-mGEM is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field
+
+from mgem_core.dual import Restriction
+from mgem_core.learners import Method, Style, register
+from mgem_core.learners._learner import Learner, Step
+from mgem_core.learners._reservoir import Sample, batch_of
+from mgem_core.randomness import rng
+
+if TYPE_CHECKING:
+    import torch
+
+    from mgem_core.config import RunConfig
+    from mgem_core.streams._stream import Stream
+
+CLOSED_FORM = Restriction(solver="approx")  # exact for a single row
+
+
+class AGEM(Learner):
+    def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
+        super().__init__(config, stream, device)
+        self.module_of = config.module_of
+        self.remembered: list[Sample] = []
+
+    def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
+        from mgem_core import direction
+        from mgem_core.gradients import gradient
+
+        if not self.remembered:
+            return super().observe(task, step, indices)
+        draw = rng(self.config.seed, "agem", task, step)
+        places = draw.choice(len(self.remembered), min(self.config.agem_samples, len(self.remembered)), replace=False)
+        _, reference = gradient(self.network, batch_of(self.stream, [self.remembered[i] for i in places]))
+        loss, g = self.gradient(task, indices)
+        G = [g_l.unsqueeze(0) for g_l in reference]
+        solution = direction.solve(direction.grams(g, G), self.module_of, CLOSED_FORM)
+        z = direction.bend(g, G, solution.v, self.module_of)
+        return self.move(task, Step(loss, g, z, float(solution.violated.mean())))
+
+    def learned(self, task: int, shown: np.ndarray) -> None:
+        self.remembered += [(task, int(image)) for image in self.chosen(task, shown, self.config.memory)]
+
+    def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
+        super().restore(state, shown, steps)
+        for task, images in enumerate(shown):
+            self.learned(task, images)
+
+
+def label(config: RunConfig) -> str:
+    modules = max(config.module_of) + 1
+    return "A-GEM" if modules == 1 else f"A-GEM({modules}{'' if isinstance(config.modules, int) else '*'})"
+
+
+register(
+    Method(
+        name="agem",
+        about="averaged GEM: one constraint, the mean gradient on samples of all memories",
+        learner=AGEM,
+        label=label,
+        families={"A-GEM": Style("#7B3294", "x", "X")},
+        fields=("modules", "memory"),
+        options={
+            "agem_samples": (int, Field(256, ge=1, description="A-GEM: remembered samples behind each step's constraint"))
+        },
+        keeps_samples_per_task=True,
+        cost=lambda config, task: min(config.agem_samples, task * config.memory),
+    )
+)

@@ -1,0 +1,73 @@
+"""A-GEM: one constraint per module, the mean gradient on samples of all memories."""
+
+import numpy as np
+import pytest
+import torch
+
+from mgem_core import RunConfig, run
+from mgem_core.engine import _Run
+from mgem_core.gradients import gradient
+from mgem_core.learners._reservoir import batch_of
+
+SHORT = {"method": "agem", "tasks": 3, "iterations": 15, "memory": 20}
+
+
+def learner(**fields):
+    one = _Run(RunConfig(**{**SHORT, **fields}), torch.device("cpu")).learner
+    for task in (0, 1):
+        for step in range(5):
+            one.observe(task, step, one.stream.tasks[task].train[10 * step : 10 * step + 10])
+        one.learned(task, one.stream.tasks[task].train[:50])
+    return one
+
+
+def opposed(one):
+    """A step whose gradient goes against the memory: the memory's own images with other labels."""
+    reference = gradient(one.network, batch_of(one.stream, one.remembered))[1]
+    one.gradient = lambda task, indices: (torch.tensor(1.0), [-2 * g + 0.1 * torch.randn_like(g) for g in reference])
+    return reference, one.observe(2, 0, one.stream.tasks[2].train[:10])
+
+
+def test_a_step_against_the_memory_is_projected_onto_what_does_not_hurt_it():
+    one = learner(agem_samples=1000)  # all of the memory
+    reference, step = opposed(one)
+    flat = [torch.cat([t.flatten() for t in vector]) for vector in (step.g, step.z, reference)]
+    g, z, ref = flat
+    assert g @ ref < 0
+    torch.testing.assert_close(z, g - (g @ ref) / (ref @ ref) * ref, rtol=1e-4, atol=1e-6)
+    assert step.violated == 1.0
+
+
+def test_with_modules_every_module_is_projected_by_itself():
+    one = learner(agem_samples=1000, modules=3)
+    reference, step = opposed(one)
+    for module in range(3):
+        g, z, ref = (
+            torch.cat([t.flatten() for t, d in zip(vector, one.module_of, strict=True) if d == module])
+            for vector in (step.g, step.z, reference)
+        )
+        torch.testing.assert_close(z, g - min(float((g @ ref) / (ref @ ref)), 0.0) * ref, rtol=1e-4, atol=1e-6)
+
+
+def test_a_step_that_hurts_nobody_is_left_as_it_is():
+    one = learner()
+    reference = gradient(one.network, batch_of(one.stream, one.remembered))[1]
+    one.gradient = lambda task, indices: (torch.tensor(1.0), reference)
+    step = one.observe(2, 0, one.stream.tasks[2].train[:10])
+    assert all(torch.equal(z, g) for z, g in zip(step.z, step.g, strict=True))
+    assert step.violated == 0.0
+
+
+@pytest.mark.parametrize("fields", [{}, {"modules": 4}, {"benchmark": "mnist5k-split"}])
+def test_resumed_it_ends_with_the_same_bits(fields):
+    saved, config = [], RunConfig(**{**SHORT, **fields})
+    whole = list(run(config, checkpoint=saved.append, checkpoint_seconds=0))[-1]
+    events = list(run(config, resume=saved[25]))
+    assert (events[0].task, events[0].notice) == (1, "")
+    assert events[-1].fingerprint == whole.fingerprint
+    np.testing.assert_array_equal(events[-1].R, whole.R)
+
+
+def test_labels():
+    labels = [RunConfig(method="agem", modules=modules).label for modules in (1, 4, {"fc1": 0, "fc2": 1, "fc3": 0})]
+    assert labels == ["A-GEM", "A-GEM(4)", "A-GEM(2*)"]
