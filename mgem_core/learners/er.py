@@ -1,0 +1,64 @@
+"""ER (Chaudhry et al. 2019, "On tiny episodic memories"): every step learns from its batch and from as many old samples.
+
+The memory is a reservoir: a uniform random sample of everything shown so far, `memory` per task of the stream.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field
+
+from mgem_core.learners import Method, Style, register
+from mgem_core.learners._learner import Learner, Step
+from mgem_core.learners._reservoir import Reservoir, batch_of
+from mgem_core.randomness import rng
+
+if TYPE_CHECKING:
+    import torch
+
+    from mgem_core.config import RunConfig
+    from mgem_core.streams._stream import Stream
+
+
+class ER(Learner):
+    def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
+        super().__init__(config, stream, device)
+        self.reservoir = Reservoir(config.memory * config.tasks)
+
+    def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
+        """z is the gradient of the mean loss over the batch and the replayed samples together."""
+        from mgem_core.gradients import gradient
+
+        draw = rng(self.config.seed, "er", task, step)
+        old = self.reservoir.draw(self.config.er_replays, draw)
+        for index in indices:
+            self.reservoir.add((task, int(index)), draw)
+        loss, g = self.gradient(task, indices)
+        if not old:
+            return self.move(task, Step(loss, g, g))
+        _, replayed = gradient(self.network, batch_of(self.stream, old))
+        share = len(old) / (len(old) + len(indices))
+        return self.move(task, Step(loss, g, [g_l.lerp(r_l, share) for g_l, r_l in zip(g, replayed, strict=True)]))
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), **self.reservoir.state()}
+
+    def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
+        super().restore(state, shown, steps)
+        self.reservoir.restore(state, len(shown) + 1, len(self.stream.labels), steps * self.config.batch_size)
+
+
+register(
+    Method(
+        name="er",
+        about="experience replay: every step also learns from samples of a reservoir",
+        learner=ER,
+        label=lambda config: "ER",
+        families={"ER": Style("#B2182B", "bowtie", "d")},
+        fields=("memory",),
+        options={"er_replays": (int, Field(10, ge=1, description="ER: replayed samples in each step"))},
+        cost=lambda config, task: config.er_replays,
+    )
+)

@@ -1,0 +1,63 @@
+"""ER: every step learns from its batch and from samples of a reservoir."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from mgem_core import RunConfig, run
+from mgem_core.engine import _Run
+from mgem_core.learners._reservoir import batch_of
+
+SHORT = {"method": "er", "tasks": 3, "iterations": 15, "memory": 20}
+
+
+def learner(**fields):
+    return _Run(RunConfig(**{**SHORT, **fields}), torch.device("cpu")).learner
+
+
+def test_the_first_step_has_nothing_to_replay():
+    one = learner()
+    step = one.observe(0, 0, one.stream.tasks[0].train[:10])
+    assert all(torch.equal(z, g) for z, g in zip(step.z, step.g, strict=True))
+    assert len(one.reservoir.samples) == 10
+
+
+def test_the_direction_is_the_gradient_of_the_mean_loss_over_batch_and_replays():
+    one = learner(er_replays=5)
+    one.observe(0, 0, one.stream.tasks[0].train[:10])
+    old, new = one.reservoir.samples[:5], one.stream.tasks[1].train[:10]
+    one.reservoir.draw = lambda count, draw: old
+    batch, replayed = one.stream.batch(1, new), batch_of(one.stream, old)
+    loss = cross_entropy(one.network(torch.cat([batch.x, replayed.x])), torch.cat([batch.y, replayed.y]))
+    expected = torch.autograd.grad(loss, list(one.network.parameters()))
+    step = one.observe(1, 0, new)
+    for z, g in zip(step.z, expected, strict=True):
+        torch.testing.assert_close(z, g, rtol=1e-4, atol=1e-6)
+
+
+def test_replayed_samples_are_shown_as_their_task_shows_them():
+    one = learner(benchmark="mnist5k-split")
+    images = [int(one.stream.tasks[task].train[0]) for task in (0, 2)]
+    batch = batch_of(one.stream, [(0, images[0]), (2, images[1])])
+    assert batch.mask.tolist() == [one.stream.mask(task).tolist() for task in (0, 2)]
+    permuted = learner()
+    image = int(permuted.stream.tasks[1].train[0])
+    shown = batch_of(permuted.stream, [(1, image)])
+    assert torch.equal(shown.x, permuted.stream.batch(1, np.array([image])).x)
+
+
+@pytest.mark.parametrize("fields", [{}, {"benchmark": "mnist5k-split"}])
+def test_resumed_it_ends_with_the_same_bits(fields):
+    saved, config = [], RunConfig(**{**SHORT, **fields})
+    whole = list(run(config, checkpoint=saved.append, checkpoint_seconds=0))[-1]
+    events = list(run(config, resume=saved[25]))
+    assert (events[0].task, events[0].notice) == (1, "")
+    assert events[-1].fingerprint == whole.fingerprint
+    np.testing.assert_array_equal(events[-1].R, whole.R)
+
+
+def test_it_forgets_less_than_plain_sgd():
+    fields = {**SHORT, "benchmark": "mnist5k-rotations", "iterations": 60, "probe_every": 0}
+    er, single = (list(run(RunConfig(**{**fields, "method": method})))[-1] for method in ("er", "single"))
+    assert er.acc > single.acc + 5
