@@ -1,6 +1,7 @@
 """Several people at once, and what goes wrong while somebody looks."""
 
 import json
+import re
 import resource
 import shutil
 
@@ -51,7 +52,7 @@ def test_a_problem_of_the_runner_is_shown_on_the_page_and_goes_away(page, server
     until(lambda: store.counts(sweep)["finished"] == 1)
 
 
-def test_a_store_replaced_under_an_open_page_is_said_and_shown(page, server, home, tmp_path):
+def test_a_store_replaced_under_a_live_server_and_runner_is_shown_and_trained(page, server, home, tmp_path):
     """Runner, server and page all go on with the new store."""
     other = Store(tmp_path / "runs.db")
     other.submit(SweepSpec(base={"tasks": 2, "iterations": 20, "memory": 20}), "the other one")
@@ -62,6 +63,6 @@ def test_a_store_replaced_under_an_open_page_is_said_and_shown(page, server, hom
         file.unlink()
     shutil.move(tmp_path / "runs.db", home / "runs.db")
     page.reload()
-    expect(page.get_by_text("the other one")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Sweep")).to_have_value(re.compile("the other one"))
     store = Store(home / "runs.db")
     until(lambda: store.counts()["finished"] == 1)
