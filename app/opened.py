@@ -73,7 +73,7 @@ def delete(store: Store, chosen: list[dict[str, Any]]) -> None:
     ended = [run["id"] for run in chosen if run["status"] in ENDED]
     count = several(len(ended), "run")
     with st.popover("Delete", disabled=not ended, help=None if ended else "Nothing of it has ended; stop it first"):
-        st.markdown(f"Delete {count} and all they told? Nothing brings them back.")
+        st.markdown(f"Delete {count} with all results? This cannot be undone.")
         if len(ended) < len(chosen):
             st.markdown(f"{several(len(chosen) - len(ended), 'run')} not yet ended will stay.")
         if len(sweeps := listing.sweeps_of(store, ended)) > 1:

@@ -9,8 +9,10 @@ from typing import Any
 from mgem_core.config import RunConfig
 from mgem_core.errors import UsageError
 from mgem_core.events import Event
+from mgem_core.keys import remember_code
 from mgem_core.version import VERSION
 
+remember_code()
 __version__ = VERSION
 __all__ = ["RunConfig", "UsageError", "run"]
 

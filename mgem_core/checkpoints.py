@@ -88,7 +88,7 @@ def unpack(content: bytes, config: RunConfig, key: str) -> tuple[Header, dict[st
         other = "other code, other library versions or another kind of device" if same else "a run with other settings"
         raise UnusableCheckpointError(f"was written by {other}")
     steps = config.iterations if header.task < config.tasks else 0  # after the last task, there is no more step
-    if not (0 <= header.task <= config.tasks and 0 <= header.step <= steps and header.events >= 0):
+    if header.task > config.tasks or header.step > steps:
         raise UnusableCheckpointError(f"is damaged: it stands at step {header.step} of task {header.task + 1}")
     try:
         state = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
@@ -110,7 +110,8 @@ def _parts(content: bytes) -> tuple[Header, bytes]:
     try:
         header = Header(**json.loads(first))
         valid = all(type(value) is Header.__annotations__[name] for name, value in asdict(header).items())
-    except (ValueError, TypeError):
+        valid = valid and all(0 <= number < 2**31 for number in (header.task, header.step, header.events))
+    except (ValueError, TypeError, RecursionError):
         valid = False
     if not valid:
         raise UnusableCheckpointError("is damaged: its header cannot be read")

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _say(f"{error.filename or 'a file'} could not be used: {error.strerror}.", 1)
+        return _say(f"{error.filename or 'a file'} could not be used: {error.strerror or error}.", 1)
     except KeyboardInterrupt:
         return _say("stopped.", 130)
 

@@ -145,7 +145,8 @@ def _watch(store: Store, sweep: int, runner: list[str]) -> None:
         if (current := current_problem()) != problem:
             problem = current
             clear = "\r\033[K" if live else ""
-            print(f"{clear}mgem: {problem or 'The problem is gone; runs go on.'}", file=sys.stderr, flush=True)
+            if problem:
+                print(f"{clear}mgem: {printable(problem)}", file=sys.stderr, flush=True)
         if process is None or process.poll() is not None:  # should the runner have died, another one goes on
             process = ensure_runner(*runner)
         time.sleep(0.2)

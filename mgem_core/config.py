@@ -143,8 +143,8 @@ class _CommonFields(BaseModel):
         defaults = _defaults(self.benchmark, self.method)
         values = {name: value for name, value in defaults.items() if name not in matters}
         if "strength" in matters:
-            strengths = set(np.atleast_1d(self.strength).tolist())
-            values["strength"] = abs(strengths.pop()) if len(strengths) == 1 else self.strength  # abs: −0 is 0
+            strengths = tuple(map(abs, np.atleast_1d(self.strength).tolist()))  # abs: −0 is 0
+            values["strength"] = strengths[0] if len(set(strengths)) == 1 else strengths
         if "modules" in matters:
             values["modules"] = _simplest(self.network, self.facts.classes, self.module_of)
         if self.snap_splits == self.splits:

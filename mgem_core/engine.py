@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from mgem_core.errors import UsageError
 from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.gradients import Gradient, full_gradient, inner, kept_statistics, memory_rows
 from mgem_core.home import replace_file, set_aside
-from mgem_core.keys import remember_code, run_key
+from mgem_core.keys import code_has_changed, run_key
 from mgem_core.learners import shares_network
 from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
@@ -31,8 +31,7 @@ from mgem_core.randomness import rng
 from mgem_core.streams._stream import Batch
 
 CHUNK = 4096  # images per pass where a whole set is needed
-
-remember_code()  # the code that this process runs, whatever is edited later
+LOADED_WHOLE = not code_has_changed()  # since mgem_core was imported; from here on, this process runs what its keys name
 
 
 def run(
@@ -54,6 +53,8 @@ def run(
     beginning: Started.notice says so. A request that cannot be met raises UsageError here, before anything runs.
     When `is_cancelled` becomes true, RunCancelledError is raised soon, also in the middle of a long measurement.
     """
+    if not LOADED_WHOLE:
+        raise UsageError("the code of mgem was edited while this process loaded it; start the process again.")
     if missing := config.facts.missing():
         raise UsageError(missing)
     device = pick_device(config.device)
@@ -129,16 +130,28 @@ class _Run:
             self.learner.check(task, self._shown(task))
 
     def events(self) -> Iterator[Event]:
-        with torch_threads(self.config.threads):
-            self.started = self.saved = monotonic()
-            names = tuple(task.name for task in self.stream.tasks)
-            parameters = sum(p.numel() for p in self.learner.networks.parameters())
-            where = self.task, self.step, self.key, self.notice
-            yield Started(self.config.label, names, self.config.iterations, parameters, *where)
-            for event in self._tasks():
-                self.yielded += 1
+        """All events; torch has the caller's number of threads again while the caller has an event."""
+        events = self._events()
+        try:
+            while True:
+                with torch_threads(self.config.threads):
+                    event = next(events, None)
+                if event is None:
+                    return
                 yield event
-            yield self._finished()
+        finally:
+            events.close()
+
+    def _events(self) -> Generator[Event]:
+        self.started = self.saved = monotonic()
+        names = tuple(task.name for task in self.stream.tasks)
+        parameters = sum(p.numel() for p in self.learner.networks.parameters())
+        where = self.task, self.step, self.key, self.notice
+        yield Started(self.config.label, names, self.config.iterations, parameters, *where)
+        for event in self._tasks():
+            self.yielded += 1
+            yield event
+        yield self._finished()
 
     def _tasks(self) -> Iterator[Event]:
         """Every task from where the run stands: its steps, then its row of R."""
@@ -276,8 +289,10 @@ class _Run:
             known, unknown = self.R[: self.task], self.R[self.task :]
             if self.R.shape != (self.config.tasks,) * 2 or self.R.dtype != float or not np.isnan(unknown).all():
                 raise ValueError("R")
-            if not ((known >= 0) & (known <= 100)).all() or not (self.seconds >= 0 and self.step_seconds >= 0):
-                raise ValueError("a number out of its range")
+            if not ((known >= 0) & (known <= 100)).all():
+                raise ValueError("an accuracy out of its range")
+            if not (0 <= self.seconds < math.inf and 0 <= self.step_seconds < math.inf):
+                raise ValueError("a time out of its range")
             shown = [self._shown(task) for task in range(self.task)]
             self.learner.restore(state["learner"], shown, self.task * self.config.iterations + self.step)
         except Exception as error:  # whatever is in there, the run must not go on from it

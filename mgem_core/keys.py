@@ -1,8 +1,8 @@
 """The key of a run: equal exactly for runs that would give the same numbers. Results and checkpoints carry it.
 
-It names the config (only the fields that matter to the method), the code that decides the numbers, the versions of torch
-and numpy, and the kind of device. Of the code, it takes what Python runs: comments, docstrings and formatting do not change
-it, nor do other methods and other benchmarks.
+It names the config (only the fields that matter to the method), the code that decides the numbers, the versions of the
+libraries that compute them, and the kind of device. Of the code, it takes what Python runs: comments, docstrings and
+formatting do not change it, nor do other methods and other benchmarks.
 """
 
 import ast
@@ -10,7 +10,8 @@ import ctypes
 import hashlib
 import json
 import sys
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -19,83 +20,84 @@ from mgem_core.learners import METHODS
 from mgem_core.streams import BENCHMARKS
 
 ROOT = Path(__file__).parent
+LIBRARIES = ("torch", "numpy", "quadprog")
 CORE = (
     *("models", "partition", "gradients", "dual", "direction", "engine", "checkpoints", "metrics", "randomness"),
     *("learners/__init__", "learners/_learner", "learners/_reservoir", "streams/__init__", "streams/_stream"),
 )
 
 
-def run_key(config: RunConfig, device: str | None = None) -> str:
-    """The key of a run that is trained on a device of that kind ("cpu", "cuda", "mps"); by default, the expected one."""
+def run_key(config: RunConfig, device: str) -> str:
+    """The key of a run that this process trains on a device of that kind ("cpu", "cuda", "mps")."""
+    return _key(config, device, _part_at_start)
+
+
+def expected_keys(configs: Sequence[RunConfig]) -> list[str]:
+    """The keys that runs will have if they are trained now, by a process that starts now."""
+    part = cache(_part_now)  # looked up once for all of them
+    return [_key(config, expected_device(config.device), part) for config in configs]
+
+
+def _key(config: RunConfig, device: str, part: Callable[[str], str]) -> str:
     canonical = config.canonical()
     fields = {name: getattr(canonical, name) for name in canonical.relevant_fields()}
     decisive = {
-        "config": {**fields, "modules": canonical.module_of, "device": device or expected_device(config.device)},
-        "code": code_version(config.method, config.benchmark),
-        "torch": version("torch"),
-        "numpy": version("numpy"),
+        "config": {**fields, "modules": canonical.module_of, "device": device},
+        "code": code_version(config.method, config.benchmark, part),
+        "libraries": [part(name) for name in LIBRARIES],
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:24]
 
 
-def code_version(method: str, benchmark: str) -> str:
+def code_version(method: str, benchmark: str, part: Callable[[str], str]) -> str:
     """A fingerprint of the core's code and of this method's and this benchmark's own."""
     learner, stream = METHODS[method].learner.__module__, BENCHMARKS[benchmark].open.__module__
     names = (*CORE, f"learners/{learner.rpartition('.')[2]}", f"streams/{stream.rpartition('.')[2]}")
-    return hashlib.sha256("".join(_code_at_start(name) for name in names).encode()).hexdigest()[:12]
+    return hashlib.sha256("".join(map(part, names)).encode()).hexdigest()[:12]
 
 
 def remember_code() -> None:
-    """Read the code that decides numbers now: what is edited later is not what this process runs."""
-    for name in _names():
-        _code_at_start(name)
-    _unchanged.add(_signature())
+    """Note the code and libraries of now, when the process loads them: what changes later is not what it runs."""
+    for name in _parts():
+        _part_at_start(name)
 
 
 def code_has_changed() -> bool:
-    """Is the code on disk other than what this process runs? Comments and docstrings do not count."""
-    signature = _signature()
-    if signature not in _unchanged:
-        try:
-            if any(_code(name) != _code_at_start(name) for name in _names()):
-                return True
-        except (OSError, SyntaxError):  # it is being edited
-            return True
-        _unchanged.add(signature)
-    return False
+    """Is the code on disk, or an installed library, other than what this process runs? Comments do not count."""
+    return any(_part_now(name) != _part_at_start(name) for name in _parts())
 
 
-_unchanged: set[str] = set()  # states of the files whose code is what this process runs
-
-
-def _names() -> list[str]:
-    """Every file whose code decides the numbers of some run."""
+def _parts() -> list[str]:
+    """Everything that decides the numbers of some run: files of code, and libraries."""
     own = [*ROOT.glob("learners/[a-z]*.py"), *ROOT.glob("streams/[a-z]*.py")]
-    return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in own)]
-
-
-def _signature() -> str:
-    statuses = {name: (ROOT / f"{name}.py").stat() for name in _names() if (ROOT / f"{name}.py").exists()}
-    return repr([(name, status.st_mtime_ns, status.st_size) for name, status in statuses.items()])
+    return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in own), *LIBRARIES]
 
 
 @cache
-def _code_at_start(name: str) -> str:
-    return _code(name)
+def _part_at_start(name: str) -> str:
+    return _part_now(name)
 
 
-def _code(name: str) -> str:
-    """A fingerprint of the code in a file without comments, docstrings and formatting."""
-    tree = ast.parse((ROOT / f"{name}.py").read_bytes())
+def _part_now(name: str) -> str:
+    """A library's version, or a fingerprint of the code in a file."""
+    if name in LIBRARIES:
+        return metadata.version(name)
+    file = ROOT / f"{name}.py"
+    try:
+        status = file.stat()
+        return _code(file, status.st_mtime_ns, status.st_size)
+    except (OSError, SyntaxError):  # it is being edited, or was deleted
+        return ""
+
+
+@lru_cache(maxsize=1000)
+def _code(file: Path, changed: int, size: int) -> str:
+    """The code in a file, as it was at that time, without comments, docstrings and formatting."""
+    tree = ast.parse(file.read_bytes())
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
             del node.body[0]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-
-
-@cache
-def version(package: str) -> str:
-    return metadata.version(package)
 
 
 def expected_device(wanted: str) -> str:
@@ -107,7 +109,9 @@ def expected_device(wanted: str) -> str:
 
 @cache
 def _has_cuda() -> bool:
-    """Does NVIDIA's driver find a GPU?"""
+    """Does NVIDIA's driver find a GPU that this build of torch could use?"""
+    if metadata.version("torch").endswith("+cpu"):
+        return False
     try:
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:

@@ -4,9 +4,10 @@ import io
 import itertools
 import json
 import sqlite3
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from mgem_core.config import RunConfig, explain
 from mgem_core.errors import UsageError
 from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
 from mgem_core.home import aside_of, file_identity
-from mgem_core.keys import run_key
+from mgem_core.keys import expected_keys
 from mgem_core.sweeps import SweepSpec
 
 STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
@@ -131,6 +132,9 @@ class Store:
         tables = {row[0] for row in self.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if (version or tables) and not tables >= TABLES:
             raise UsageError(f"{self.path} is a database of another program; move it away, or set MGEM_HOME elsewhere.")
+        if tables and not version:
+            lost = "has the tables of a store but no schema version, as after restoring a dump"
+            raise UsageError(f"{self.path} {lost}; restore a copy of the file itself, or move it away to start a new one.")
         # FULL: what was committed survives a power cut, so that no checkpoint can be ahead of the store.
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"):
             self.db.execute(f"PRAGMA {pragma}")
@@ -178,6 +182,7 @@ class Store:
     def submit(self, spec: SweepSpec, name: str = "", again: bool = False) -> int:
         """A new sweep; its runs are queued but those known already, which it shares. `again` runs them all anew."""
         configs = spec.runs()
+        keys = expected_keys(configs)
         now = time.time()
         with self.writing() as db:
             values = (name, spec.model_dump_json(), now)
@@ -185,26 +190,26 @@ class Store:
             assert sweep is not None
             if not name:
                 db.execute("UPDATE sweeps SET name = 'sweep ' || id WHERE id = ?", (sweep,))
-            for config in configs:
-                run = self._known(db, config) if not again else None
-                run = self._new_run(db, config, now) if run is None else run
+            for config, key in zip(configs, keys, strict=True):
+                run = self._known(db, config, key) if not again else None
+                run = self._new_run(db, config, key, now) if run is None else run
                 db.execute("INSERT OR IGNORE INTO members VALUES (?, ?)", (sweep, run))
         return sweep
 
-    def _known(self, db: sqlite3.Connection, config: RunConfig) -> int | None:
+    def _known(self, db: sqlite3.Connection, config: RunConfig, key: str) -> int | None:
         """A run that has the same result or will have it; one that failed or was cancelled is queued again.
 
         A result may come from another device of the same kind; a run that has none yet must be asked for the same one.
         """
         which = "key = ? AND (status = 'finished' OR config = ?) ORDER BY status = 'finished' DESC, id DESC LIMIT 1"
-        row = db.execute(f"SELECT id FROM runs WHERE {which}", (run_key(config), config.model_dump_json())).fetchone()
+        row = db.execute(f"SELECT id FROM runs WHERE {which}", (key, config.model_dump_json())).fetchone()
         if row is None:
             return None
         self._queue_again(db, [row["id"]])
         return int(row["id"])
 
-    def _new_run(self, db: sqlite3.Connection, config: RunConfig, now: float) -> int:
-        values = (run_key(config), config.label, config.model_dump_json(), now)
+    def _new_run(self, db: sqlite3.Connection, config: RunConfig, key: str, now: float) -> int:
+        values = (key, config.label, config.model_dump_json(), now)
         return int(db.execute("INSERT INTO runs (key, label, config, created) VALUES (?, ?, ?, ?)", values).lastrowid or 0)
 
     def cancel(self, runs: Sequence[int]) -> None:
@@ -232,20 +237,28 @@ class Store:
     def delete(self, runs: Sequence[int]) -> None:
         """Delete ended runs with their results, and sweeps left without runs."""
         with self.writing() as db:
-            self._delete_runs(db, f"id IN ({_marks(runs)})", *runs)
+            deleted = self._delete_runs(db, f"id IN ({_marks(runs)})", *runs)
             db.execute("DELETE FROM sweeps WHERE id NOT IN (SELECT sweep FROM members)")
+        self._delete_checkpoints(deleted)
 
     def forget_sweep(self, sweep: int) -> None:
         """Forget a sweep and its own ended runs, not those of other sweeps; it stays while a run of its own goes on."""
         mine = "SELECT run FROM members WHERE sweep = ?1 EXCEPT SELECT run FROM members WHERE sweep != ?1"
         with self.writing() as db:
-            self._delete_runs(db, f"id IN ({mine})", sweep)
+            deleted = self._delete_runs(db, f"id IN ({mine})", sweep)
             db.execute(f"DELETE FROM sweeps WHERE id = ?1 AND NOT EXISTS ({mine})", (sweep,))
+        self._delete_checkpoints(deleted)
 
-    def _delete_runs(self, db: sqlite3.Connection, which: str, *values: int) -> None:
-        """Those that have ended, with their checkpoints."""
-        for row in db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND {which} RETURNING id", values).fetchall():
-            self.delete_checkpoint(row["id"])
+    def _delete_runs(self, db: sqlite3.Connection, which: str, *values: int) -> list[int]:
+        """Those that have ended; which they were."""
+        rows = db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND {which} RETURNING id", values).fetchall()
+        return [row["id"] for row in rows]
+
+    def _delete_checkpoints(self, runs: Sequence[int]) -> None:
+        """Once nothing in the store refers to them; one that cannot be deleted does no harm."""
+        for run in runs:
+            with suppress(OSError):
+                self.delete_checkpoint(run)
 
     def checkpoint(self, run: int) -> Path:
         return self.path.parent / "checkpoints" / f"{run}.pt"
@@ -289,7 +302,7 @@ class Store:
                 db.execute(change, (explain(error), time.time(), row["id"]))
                 return None
             change = "status = 'running', wanted = 'run', attempts = attempts + 1, started = ?, key = ?"
-            key = run_key(config)  # made anew: the code may have changed since the run was queued
+            (key,) = expected_keys([config])  # made anew: the code may have changed since the run was queued
             db.execute(f"UPDATE runs SET {change} WHERE id = ?", (time.time(), key, row["id"]))
         return row["id"], config
 
@@ -311,13 +324,14 @@ class Store:
                 _record(db, run, event)
 
     def events_until(self, run: int, task: int, step: int) -> int:
-        """How many events of a run are here from before that step of that task was taken."""
-        return _count_events(self.db, run, task, step)
+        """How many events of a run are here from before that step of that task was taken; none if a row of R is missing."""
+        with self._available("read"):
+            return _count_events(self.db, run, task, step)
 
     def note(self, run: int, notice: str) -> None:
-        """Something that the user should know about a run."""
+        """Something that the user should know about a run that had begun before."""
         with self.writing() as db:
-            db.execute("UPDATE runs SET notice = ? WHERE id = ?", (notice, run))
+            db.execute("UPDATE runs SET notice = ? WHERE id = ? AND resumed_task IS NOT NULL", (notice, run))
 
     def end(self, run: int, status: str, error: str, traceback: str = "") -> None:
         with self.writing() as db:
@@ -363,7 +377,7 @@ class Store:
 
     def version(self) -> tuple[int, int, int]:
         """Another one whenever the store may have changed, and for every Store that this process opens."""
-        return self._number, self.db.execute("PRAGMA data_version").fetchone()[0], self.db.total_changes
+        return self._number, self.rows("PRAGMA data_version")[0][0], self.db.total_changes
 
     def is_current(self) -> bool:
         """Is the file at the path still the one that was opened? It is not once that was deleted or replaced."""
@@ -412,9 +426,10 @@ def _record_start(db: sqlite3.Connection, run: int, event: Started) -> None:
 
 def _record_result(db: sqlite3.Connection, run: int, event: Finished) -> None:
     """A result counts only if every event that led to it is here."""
-    stored = _count_events(db, run, len(event.R) + 1, 0)
+    learned = int((~np.isnan(event.R).all(axis=1)).sum())
+    stored = _count_events(db, run, learned, sys.maxsize)
     if event.events is not None and stored != event.events:
-        error = f"the store holds {stored} of the {event.events} events of this run; resume it to train it again."
+        error = f"the store lacks some of the {event.events} events of this run; resume it to train it again."
         result: dict[str, Any] = {"status": "failed", "error": error}
     else:
         result = {
@@ -434,8 +449,10 @@ _UNTIL = {  # which rows of each table are from before step :step of task :task 
 
 def _count_events(db: sqlite3.Connection, run: int, task: int, step: int) -> int:
     values = {"run": run, "task": task, "step": step}
-    counts = (f"(SELECT count(*) FROM {table} WHERE run = :run AND ({until}))" for table, until in _UNTIL.items())
-    return int(db.execute(f"SELECT {' + '.join(counts)}", values).fetchone()[0])
+    counts = [f"(SELECT count(*) FROM {table} WHERE run = :run AND ({until}))" for table, until in _UNTIL.items()]
+    rows_of_R = "(SELECT count(*) FROM events WHERE run = :run AND kind = 'TaskLearned' AND task < :task)"
+    count, rows = db.execute(f"SELECT {' + '.join(counts)}, {rows_of_R}", values).fetchone()
+    return int(count) if rows == task else 0
 
 
 def _packed(event: Snapped) -> bytes:

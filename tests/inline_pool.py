@@ -7,6 +7,8 @@ from mgem_core.runner.worker import train
 
 
 class InlinePool:
+    problem = ""
+
     def __init__(self, messages=3):
         self.messages, self.run, self.training = messages, None, None
         self.states = []  # what each run was started from

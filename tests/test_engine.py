@@ -310,6 +310,16 @@ def test_the_callers_number_of_torch_threads_is_restored():
     try:
         list(run(RunConfig(**SHORT)))
         assert torch.get_num_threads() == 2
+        one, other = (run(RunConfig(**SHORT, threads=threads)) for threads in (1, 3))
+        for events_of in (one, other):
+            next(events_of)
+            assert torch.get_num_threads() == 2
+        seen = []
+        for event in one:
+            assert torch.get_num_threads() == 2
+            seen.append(event)
+        assert seen[-1].fingerprint == events()[-1].fingerprint  # the other one changes nothing
+        other.close()
         next(broken_off := run(RunConfig(**SHORT)))
         broken_off.close()
         assert torch.get_num_threads() == 2

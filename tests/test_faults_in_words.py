@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mgem_core.cli import main
-from mgem_core.events import Finished
+from mgem_core.events import Finished, Started
 from mgem_core.runner import Ended
 from mgem_core.runner.runner import Runner
 from mgem_core.runner.worker import train
@@ -53,13 +53,28 @@ def no_database(home):
     return "is damaged or no store of mgem"
 
 
+def a_store_restored_from_a_dump(home):
+    store = Store(home / "runs.db")
+    store.db.execute("PRAGMA user_version = 0")
+    store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    return "has the tables of a store but no schema version"
+
+
 def a_file_as_home(home):
     home.rmdir()
     home.touch()
     return "set MGEM_HOME to a folder that can be written"
 
 
-FAULTS = [a_folder, another_program, another_program_with_a_version, no_database, a_file_as_home]
+FAULTS = [
+    a_folder,
+    another_program,
+    another_program_with_a_version,
+    no_database,
+    a_file_as_home,
+    a_store_restored_from_a_dump,
+]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -77,7 +92,8 @@ def test_a_home_that_cannot_be_used_is_one_sentence_on_the_command_line(home, fa
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("page", PAGES)
-def test_a_home_that_cannot_be_used_is_one_sentence_on_every_page(home, fault, page):
+def test_a_home_that_cannot_be_used_is_one_sentence_on_every_page(home, fault, page, monkeypatch):
+    monkeypatch.setattr("state.ensure_runner", lambda *options: None)
     sentence = fault(home)
     shown = AppTest.from_file(f"../app/views/{page}.py", default_timeout=15).run()
     assert not shown.exception
@@ -119,8 +135,8 @@ def test_a_store_without_room_is_one_sentence_when_a_sweep_is_launched(home, mon
     monkeypatch.setattr(Store, "_new_run", refuse)
     assert main(["sweep", "--tasks", "1"]) == 2
     assert capsys.readouterr().err == f"mgem: {home / 'runs.db'} could not be written: database or disk is full.\n"
-    shown = AppTest.from_file("../app/views/explore.py", default_timeout=15).run()
     monkeypatch.setattr("state.ensure_runner", lambda *options: None)
+    shown = AppTest.from_file("../app/views/explore.py", default_timeout=15).run()
     next(button for button in shown.button if button.label.startswith("Run the quick look")).click().run()
     assert not shown.exception
     assert "could not be written: database or disk is full" in shown.error[0].value.replace("\\", "")
@@ -128,6 +144,8 @@ def test_a_store_without_room_is_one_sentence_when_a_sweep_is_launched(home, mon
 
 class FailingPool:
     """Its runs meet an error that nobody expected."""
+
+    problem = ""
 
     def __init__(self):
         self.messages = []
@@ -189,6 +207,8 @@ def test_a_run_that_is_tried_again_forgets_the_traceback(failed):
 def test_the_page_of_a_run_says_why_it_started_again(home):
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base={"tasks": 2}))
+    store.claim()
+    store.record([(1, Started("GEM", ("a", "b"), 5, 1, 0, 0))])
     store.note(1, "It started again from the beginning: its checkpoint is damaged.")
     page = page_of_run(1)
     assert any("started again from the beginning" in info.value.replace("\\", "") for info in page.info)

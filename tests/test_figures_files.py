@@ -19,7 +19,7 @@ from mgem_core.cli import _parser
 from mgem_core.events import Finished, Probed, TaskLearned
 from mgem_core.figures import data, files, printed
 from mgem_core.figures.data import View
-from mgem_core.keys import run_key
+from mgem_core.keys import expected_keys
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
@@ -364,7 +364,7 @@ def test_configs_tell_all_that_is_needed_to_repeat_a_sweep(store):
     told = json.loads(files.export(store, 1, "configs", "json"))
     assert told["sweep"] == "quick look"
     assert SweepSpec.model_validate(told["spec"]).runs() == SPEC.runs()
-    assert [run["key"] for run in told["runs"]] == [run_key(config) for config in SPEC.runs()]
+    assert [run["key"] for run in told["runs"]] == expected_keys(SPEC.runs())
     assert [RunConfig(**run["config"]) for run in told["runs"]] == SPEC.runs()
     assert told["reproduce"] == [files.command(config) for config in SPEC.runs()]
     runs = frames.runs(store, 1)

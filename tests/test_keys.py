@@ -1,11 +1,17 @@
 """A key changes with everything that decides a run's numbers, and with nothing else."""
 
+import os
 import shutil
+import subprocess
+import sys
+from importlib import metadata
 
 import pytest
 
-from mgem_core import RunConfig, keys
-from mgem_core.keys import code_has_changed, remember_code, run_key
+from mgem_core import RunConfig, UsageError, engine, keys
+from mgem_core.keys import code_has_changed, expected_keys, remember_code, run_key
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
 
 
 @pytest.fixture
@@ -13,17 +19,20 @@ def code(tmp_path, monkeypatch):
     """A copy of the code that may be edited; keys are of that copy."""
     shutil.copytree(keys.ROOT, tmp_path / "mgem_core", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(keys, "ROOT", tmp_path / "mgem_core")
-    monkeypatch.setattr(keys, "_unchanged", set())
-    keys._code_at_start.cache_clear()
+    keys._part_at_start.cache_clear()
     yield tmp_path / "mgem_core"
-    keys._code_at_start.cache_clear()
+    keys._part_at_start.cache_clear()
 
 
 def edit(file, old, new):
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new, 1))
-    keys._code_at_start.cache_clear()  # a process that starts after the edit
+    os.utime(file, ns=(0, file.stat().st_mtime_ns + 1_000_000_000))  # files may be as old as the clock is coarse
+
+
+def key():
+    return expected_keys([RunConfig()])[0]
 
 
 EDITS_THAT_DECIDE = {
@@ -45,45 +54,71 @@ EDITS_THAT_DO_NOT = {
 
 @pytest.mark.parametrize("name", EDITS_THAT_DECIDE)
 def test_the_key_changes_with_code_that_decides_the_numbers(code, name):
-    before = run_key(RunConfig())
+    before = key()
     file, old, new = EDITS_THAT_DECIDE[name]
     edit(code / file, old, new)
-    assert run_key(RunConfig()) != before
+    assert key() != before
 
 
 @pytest.mark.parametrize("name", EDITS_THAT_DO_NOT)
 def test_the_key_stays_when_nothing_that_decides_changes(code, name):
-    before = run_key(RunConfig())
+    before = key()
     file, old, new = EDITS_THAT_DO_NOT[name]
     edit(code / file, old, new)
-    assert run_key(RunConfig()) == before
+    assert key() == before
 
 
 def test_the_key_names_versions_and_the_kind_of_device(monkeypatch):
-    keys_of_devices = {run_key(RunConfig(device=device)) for device in ("cpu", "cuda", "mps")}
-    assert len(keys_of_devices) == 3
-    assert run_key(RunConfig(device="cuda:0")) == run_key(RunConfig(device="cuda:1"))
-    assert run_key(RunConfig(), "cpu") == run_key(RunConfig(device="cpu"))
-    assert run_key(RunConfig(threads=2)) != run_key(RunConfig())
-    before = run_key(RunConfig())
-    for package in ("torch", "numpy"):
+    assert len({run_key(RunConfig(), device) for device in ("cpu", "cuda", "mps")}) == 3
+    assert expected_keys([RunConfig(device="cuda:0")]) == expected_keys([RunConfig(device="cuda:1")])
+    assert [run_key(RunConfig(), "cpu")] == expected_keys([RunConfig(device="cpu")])
+    assert run_key(RunConfig(threads=2), "cpu") != run_key(RunConfig(), "cpu")
+    before, version = key(), metadata.version
+    for library in keys.LIBRARIES:
         with monkeypatch.context() as other:
-            other.setattr(keys, "version", lambda name, package=package: "0.0" if name == package else "1.0")
-            changed = run_key(RunConfig())
-        assert changed != before
+            other.setattr(keys.metadata, "version", lambda name, one=library: "0.0" if name == one else version(name))
+            assert key() != before
+            assert code_has_changed()
+        assert not code_has_changed()
 
 
 def test_a_process_notices_that_its_code_was_edited(code):
     remember_code()
+    ours = run_key(RunConfig(method="ewc"), "cpu")
     assert not code_has_changed()
-    file = code / "learners" / "ewc.py"
-    file.write_text("# a comment\n" + file.read_text())
+    edit(code / "learners" / "ewc.py", '"""EWC', '"""Elastic weight consolidation')
     assert not code_has_changed()
-    file.write_text(file.read_text().replace("F += fisher_l", "F += 2 * fisher_l"))
+    edit(code / "learners" / "ewc.py", "F += fisher_l", "F += 2 * fisher_l")
     assert code_has_changed()
+    assert run_key(RunConfig(method="ewc"), "cpu") == ours  # it still runs the code that it has loaded
+    assert expected_keys([RunConfig(method="ewc", device="cpu")]) != [ours]  # a process that starts now would not
 
 
 def test_a_file_that_is_half_written_counts_as_edited(code):
     remember_code()
-    (code / "engine.py").write_text("def run(")
+    edit(code / "engine.py", "def run(", "def run(((")
     assert code_has_changed()
+
+
+def test_a_store_that_is_open_for_long_asks_for_runs_of_the_code_as_it_is_now(code, tmp_path):
+    store, spec = Store(tmp_path / "runs.db"), SweepSpec(base={"tasks": 2})
+    store.submit(spec)
+    with store.writing() as db:
+        db.execute("UPDATE runs SET status = 'finished'")
+    assert store.runs_of(store.submit(spec)) == [1]
+    edit(code / "dual.py", "np.maximum(v, q)", "np.maximum(v, 2 * q)")
+    assert store.runs_of(store.submit(spec)) == [2]
+
+
+def test_code_that_was_edited_while_it_was_loaded_trains_nothing(monkeypatch):
+    monkeypatch.setattr(engine, "LOADED_WHOLE", False)
+    with pytest.raises(UsageError, match="was edited while this process loaded it; start the process again"):
+        engine.run(RunConfig())
+
+
+def test_all_code_that_decides_numbers_is_loaded_with_the_engine():
+    """So what is edited later is not run, whichever method or benchmark comes next."""
+    code = "import sys, mgem_core.engine; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    files = [name for name in keys._parts() if name not in keys.LIBRARIES]
+    assert {f"mgem_core.{name}".replace("/", ".").removesuffix(".__init__") for name in files} <= set(loaded)

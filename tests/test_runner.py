@@ -379,6 +379,8 @@ def test_an_origin_killed_while_it_starts_a_worker_hangs_nothing():
 class Scripted:
     """A pool whose runs tell what the test says."""
 
+    problem = ""
+
     def __init__(self, room=1):
         self.room, self.started, self.told = room, [], []
 

@@ -1,5 +1,7 @@
 """What can go wrong around a runner stores no wrong number, blames no run, and is said."""
 
+import hashlib
+import json
 import multiprocessing
 import os
 import shutil
@@ -15,7 +17,7 @@ from chaos import until
 from inline_pool import InlinePool
 
 from mgem_core import RunConfig, UsageError, frames, keys
-from mgem_core.checkpoints import read_header
+from mgem_core.checkpoints import MAGIC, read_header
 from mgem_core.cli import main
 from mgem_core.events import Finished, Started, Stepped, TaskLearned
 from mgem_core.runner import Ended, local, runner, worker
@@ -121,7 +123,52 @@ def test_a_result_without_all_its_events_is_no_result(home):
     store.record([(1, Finished("finished", "", R, 50.0, 50.0, 0.0, 1.0, 0.1, "x", events=2))])
     run = one_run(store)
     assert (run["status"], run["acc"], run["matrix"]) == ("failed", None, None)
-    assert run["error"] == "the store holds 1 of the 2 events of this run; resume it to train it again."
+    assert run["error"] == "the store lacks some of the 2 events of this run; resume it to train it again."
+
+
+def test_a_checkpoint_is_not_ahead_by_count_alone(home):
+    """Slow attempts yield more Stepped events: as many as another one had, rows of R included, do not make a whole."""
+    store = new_store(home)
+    store.submit(SPEC)
+    store.claim()
+    steps = [(1, Stepped(0, step, 1.0, 0.0, 0.1, 0)) for step in (1, 2, 3)]
+    store.record([(1, Started("GEM", ("a",) * 4, 5, 1, 0, 0)), *steps])
+    assert store.events_until(1, 0, 5) == 3
+    assert store.events_until(1, 1, 0) == 0
+
+
+@pytest.mark.parametrize("fault", ["a folder", "a huge task", "a header without end"])
+def test_one_checkpoint_that_cannot_be_read_stops_nobody_else(home, fault):
+    store = new_store(home)
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
+    path = store.checkpoint(1)
+    path.parent.mkdir()
+    if fault == "a folder":
+        path.mkdir()
+    else:
+        header = json.dumps({"key": "", "config": "", "task": 2**70, "step": 0, "events": 0})
+        checked = (header if fault == "a huge task" else "[" * 100_000).encode() + b"\n"
+        path.write_bytes(MAGIC + hashlib.sha256(checked).digest() + checked)
+    assert Runner(store, InlinePool()).work(0) == "idle"
+    assert [run["status"] for run in store.run_records()] == ["finished"] * 2
+
+
+def test_a_folder_for_checkpoints_that_cannot_be_made_is_said(home):
+    store = new_store(home)
+    store.submit(SPEC)
+    (home / "checkpoints").touch()
+    with pytest.raises(StoreUnavailableError, match=r"the folder .*checkpoints cannot be made: File exists"):
+        Runner(store, InlinePool())._tick()
+
+
+def test_a_run_that_never_began_gets_no_notice(home):
+    """A checkpoint under its number is that of a run of an older store."""
+    store = new_store(home)
+    store.submit(SPEC)
+    store.checkpoint(1).parent.mkdir()
+    store.checkpoint(1).write_bytes(b"of another time")
+    assert Runner(store, InlinePool()).work(0) == "idle"
+    assert one_run(store)["notice"] is None
 
 
 def test_a_damaged_checkpoint_beside_the_store_means_starting_again(home, expected):
@@ -144,14 +191,14 @@ def test_a_run_interrupted_under_other_code_starts_again_and_is_stored_under_the
     one = Runner(store, InlinePool())
     tick_until(one, lambda: store.checkpoint(1).exists())
     old_key, old = one_run(store)["key"], store.checkpoint(1).read_bytes()
-    monkeypatch.setattr(keys, "code_version", lambda method, benchmark: "newer")
+    monkeypatch.setattr(keys, "code_version", lambda method, benchmark, part: "newer")
     one = Runner(store, InlinePool())
     tick_until(one, lambda: one_run(store)["notice"])
     assert store.checkpoint(1).with_name("1.pt.set-aside").read_bytes() == old
     assert one.work(0) == "idle"
     assert everything(store) == expected
     run = one_run(store)
-    assert run["key"] == keys.run_key(RunConfig.model_validate(run["config"])) != old_key
+    assert run["key"] == keys.run_key(RunConfig.model_validate(run["config"]), "cpu") != old_key
     assert "its checkpoint was written by other code" in run["notice"]
 
 
@@ -255,13 +302,6 @@ def test_a_runner_whose_code_was_edited_finishes_what_it_began_and_leaves_the_re
     assert [run["status"] for run in store.run_records()] == ["finished", "queued"]
 
 
-def test_a_worker_whose_code_was_edited_trains_nothing(monkeypatch):
-    """It would store the result of new code under the key of the old one."""
-    monkeypatch.setattr(worker, "code_has_changed", lambda: True)
-    messages = worker.train_unless_edited(RunConfig().model_dump_json(), None, lambda: False)
-    assert list(messages) == [Ended("cancelled")]
-
-
 @pytest.mark.parametrize("idle", ["nan", "inf", "-1"])
 def test_an_impossible_idle_time_is_refused(idle, capsys):
     assert main(["work", "--idle", idle]) == 2
@@ -287,6 +327,38 @@ def test_a_worker_that_does_not_accept_its_run_is_replaced(monkeypatch):
         assert messages == [(1, Ended("lost", "its worker did not accept it within 0 s"))]
         assert pool.workers[0] is not deaf
         assert not deaf.process.is_alive()
+    finally:
+        pool.close()
+
+
+def test_a_runner_that_was_itself_stopped_blames_no_worker(monkeypatch):
+    """As when a laptop sleeps or a container is paused: all were silent, and nobody listened."""
+    pool = LocalPool(1)
+    try:
+        until(lambda: pool.poll(0.1) or pool.free())
+        one = pool.workers[0]
+        pool.start(1, RunConfig(method="single", tasks=1, iterations=200_000, probe_every=0), None)
+        until(lambda: pool.poll(0.1) and one.accepted)
+        clock = time.monotonic
+        monkeypatch.setattr(local.time, "monotonic", lambda: clock() + 1000)
+        pool.poll(0.01)
+        assert pool.workers[0] is one
+        assert one.run == 1
+    finally:
+        monkeypatch.undo()
+        pool.close()
+
+
+def test_workers_that_somebody_kills_while_they_start_are_said_and_started_more_slowly():
+    pool = LocalPool(1)
+    try:
+        for _ in range(local.STARTS):
+            killed = pool.workers[0]
+            os.kill(until(lambda one=killed: one.process.pid), signal.SIGKILL)
+            until(lambda one=killed: pool.poll(0.1) or pool.workers[0] is not one)
+        assert pool.problem.startswith("Workers are killed while they start")
+        until(lambda: pool.poll(0.1) or pool.free())
+        assert not pool.problem
     finally:
         pool.close()
 

@@ -43,7 +43,7 @@ def test_a_second_sweep_shares_what_is_known(store):
 
 def test_a_run_counts_as_the_work_of_the_code_that_trains_it(store, monkeypatch):
     store.submit(SPEC)
-    monkeypatch.setattr("mgem_core.keys.code_version", lambda method, benchmark: "newer")
+    monkeypatch.setattr("mgem_core.keys.code_version", lambda method, benchmark, part: "newer")
     for _ in range(4):
         finish(store, store.claim()[0])
     assert store.counts(store.submit(SPEC))["finished"] == 4
@@ -128,6 +128,7 @@ def test_a_store_of_an_older_schema_is_taken_over_with_all_it_has(tmp_path, sche
     db.execute(f"INSERT INTO runs (id, key, label, config, created, status, acc, matrix) VALUES {values}", (config,))
     db.execute("INSERT INTO members VALUES (3, 7)")
     db.execute("INSERT INTO events VALUES (7, 0, 5, 'Stepped', '{}')")
+    db.execute("INSERT INTO events VALUES (7, 0, 0, 'TaskLearned', '{}')")
     db.execute("INSERT INTO snapshots VALUES (7, 1, 5, x'00')")
     db.commit()
     db.close()
@@ -136,7 +137,7 @@ def test_a_store_of_an_older_schema_is_taken_over_with_all_it_has(tmp_path, sche
     (run,) = store.run_records()
     assert (run["label"], run["status"], run["acc"], run["matrix"]) == ("GEM", "finished", 71.5, [[71.5]])
     assert (run["notice"], run["traceback"], run["resumed_task"]) == (None, None, None)
-    assert store.events_until(7, 2, 0) == 2
+    assert store.events_until(7, 1, 9) == 3
     assert store.submit(SPEC) == 4
     assert store.rows("PRAGMA foreign_key_check") == []
     assert store.rows("PRAGMA integrity_check")[0][0] == "ok"

@@ -46,6 +46,7 @@ def test_combinations_that_mean_the_same_run_are_one():
         ({"strength": 0.0, "strength_kind": "margin"}, {"strength": 0.0}),
         ({"strength": (0.0,) * 4, "strength_kind": "margin", "trigger": "always"}, {"strength": 0.0}),
         ({"strength": -0.0}, {"strength": 0.0}),
+        ({"strength": (-0.0, 0.5, 0.5, 0.5)}, {"strength": (0.0, 0.5, 0.5, 0.5)}),
         ({"modules": {"fc1": 0, "fc2": 1, "fc3": 2}}, {"modules": 3}),
         ({"modules": {"fc1": 7, "fc2": 3, "fc3": 3}}, {"modules": {"fc1": 0, "fc2": 1, "fc3.weight": 1, "fc3.bias": 1}}),
         ({"modules": {"fc1": 1, "fc2": 0, "fc3": 1}}, {"modules": {"fc1": 0, "fc2": 5, "fc3": 0}}),
@@ -55,7 +56,7 @@ def test_combinations_that_mean_the_same_run_are_one():
     ],
 )
 def test_fields_that_mean_nothing_do_not_tell_runs_apart(one, other):
-    assert run_key(RunConfig(**one)) == run_key(RunConfig(**other))
+    assert run_key(RunConfig(**one), "cpu") == run_key(RunConfig(**other), "cpu")
     assert RunConfig(**one).canonical() == RunConfig(**other).canonical()
     assert len({*SweepSpec(base=one).runs(), *SweepSpec(base=other).runs()}) == 1
 
@@ -85,7 +86,7 @@ def test_without_a_floor_the_trigger_changes_nothing(knobs, solver):
     [{"splits": 2}, {"modules": 4}, {"seed": 1}, {"lr": 0.2}, {"memory": 10}, {"probe_every": 7}, {"snap_every": 7}],
 )
 def test_fields_that_matter_do(fields):
-    assert run_key(RunConfig(**fields)) != run_key(RunConfig())
+    assert run_key(RunConfig(**fields), "cpu") != run_key(RunConfig(), "cpu")
 
 
 def test_a_bad_value_anywhere_in_the_grid_is_an_error():

@@ -143,7 +143,7 @@ def act_on_sweep(store: Store, sweep: int) -> None:
         opened.stop_and_resume(store, runs, row)
         with st.popover("Delete", disabled=not ended, help=None if ended else "It has not ended; stop it first"):
             shared = listing.shared(store, sweep)
-            st.markdown(f"Delete this sweep and {several(len(runs) - shared, 'run')} of its own? Nothing brings them back.")
+            st.markdown(f"Delete this sweep and {several(len(runs) - shared, 'run')} of its own? This cannot be undone.")
             if shared:
                 st.markdown(f"{several(shared, 'run')} that other sweeps have, too, will stay.")
             if st.button(f"Delete s{sweep}", type="primary"):

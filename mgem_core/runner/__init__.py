@@ -32,6 +32,10 @@ WorkerMessage = Event | Ended | bytes | Accepted  # bytes: a new checkpoint
 class Pool(Protocol):
     """Workers that each train one run at a time."""
 
+    @property
+    def problem(self) -> str:
+        """Why no worker is ready although some should be; empty if all is well."""
+
     def free(self) -> int:
         """How many more runs could start now."""
 

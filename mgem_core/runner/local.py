@@ -22,15 +22,25 @@ ACCEPTING = 5.0  # seconds within which a worker confirms the run that it was gi
 CANCELLING = 15.0  # seconds within which it leaves a run that is cancelled; it looks between steps and within measurements
 ORPHANED = 255  # the exit code that multiprocessing reports for a worker whose origin has gone
 FROM_OUTSIDE = (-9, -15)  # exit codes of a worker that somebody ended by SIGKILL or SIGTERM
+PAUSED = 5.0  # seconds between two polls after which the runner itself must have been stopped
 STARTS = 3  # workers in a row that do not start, after which no more are tried
 CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")  # macOS: forks are fragile
 CONTEXT.set_forkserver_preload(["mgem_core.engine"])
+
+
+KILLED = "Workers are killed while they start, perhaps because memory is short; starting them is tried again and again."
 
 
 class LocalPool:
     def __init__(self, workers: int):
         self.workers = [_Worker() for _ in range(workers)]
         self.stillborn = 0  # in a row
+        self.killed = 0  # by somebody else, before they were ready, in a row
+        self.polled = time.monotonic()
+
+    @property
+    def problem(self) -> str:
+        return KILLED if self.killed >= STARTS else ""
 
     def free(self) -> int:
         return sum(one.idle() for one in self.workers)
@@ -47,9 +57,17 @@ class LocalPool:
 
     def poll(self, seconds: float) -> list[tuple[int, WorkerMessage]]:
         wait([end for one in self.workers for end in one.ends()], seconds)
+        now = time.monotonic()
+        if now - self.polled > PAUSED:  # not the workers were silent: nobody listened
+            for one in self.workers:
+                one.forgive(now - self.polled)
+        self.polled = now
         messages = []
         for one in list(self.workers):
+            was_ready = one.ready
             messages += one.received()
+            if one.ready and not was_ready:
+                self.stillborn = self.killed = 0
             if reason := one.gone():
                 if one.run is not None:
                     no_fault_of_the_run = one.unwanted or one.orphaned()
@@ -62,11 +80,13 @@ class LocalPool:
         lost.end()
         self.workers.remove(lost)
         if lost.ready:
-            self.stillborn = 0
-        elif lost.process.exitcode not in FROM_OUTSIDE and not lost.orphaned():
+            self.stillborn = self.killed = 0
+        elif lost.process.exitcode in FROM_OUTSIDE or lost.orphaned():
+            self.killed += 1
+        else:
             self.stillborn += 1
         if self.stillborn < STARTS:
-            self.workers.append(_Worker())
+            self.workers.append(_Worker(delay=min(5.0, 0.1 * 2**self.killed) if self.killed else 0.0))
         elif not self.workers:
             raise UsageError(f"no worker could be started ({reason}, {STARTS} times in a row); see runner.log.")
 
@@ -76,11 +96,11 @@ class LocalPool:
 
 
 class _Worker:
-    def __init__(self) -> None:
+    def __init__(self, delay: float = 0.0) -> None:
         self.pipe, theirs = CONTEXT.Pipe()
         self.process: BaseProcess = CONTEXT.Process(target=worker.main, args=(theirs,), daemon=True)
         self.ready, self.failure = False, ""
-        threading.Thread(target=self._start, args=[theirs], daemon=True).start()  # it takes as long as importing torch
+        threading.Thread(target=self._start, args=[theirs, delay], daemon=True).start()  # as long as importing torch
         self.run: int | None = None
         self.given = 0.0  # when it was given its run
         self.accepted = False  # did it confirm that?
@@ -88,8 +108,9 @@ class _Worker:
         self.heard = time.monotonic()
         self.sending = threading.Lock()
 
-    def _start(self, theirs: Connection) -> None:
+    def _start(self, theirs: Connection, delay: float) -> None:
         """Once only: a second try would share the pipe with a child of the first, whose origin died in between."""
+        time.sleep(delay)
         try:
             self.process.start()
         except (EOFError, OSError) as error:
@@ -104,6 +125,13 @@ class _Worker:
     def ends(self) -> list[Any]:
         """What to wait for."""
         return [self.pipe, self.process.sentinel] if self.process.pid else [self.pipe]
+
+    def forgive(self, seconds: float) -> None:
+        """Do not count the time in which the runner itself was stopped."""
+        self.heard += seconds
+        self.given += seconds
+        if self.unwanted:
+            self.unwanted += seconds
 
     def orphaned(self) -> bool:
         """Did it go with the process that it was forked from? What became of it nobody knows."""

@@ -27,7 +27,7 @@ class RayPool:
         except (OSError, ValueError, RuntimeError) as error:
             raise UsageError(f"ray is {address!r}, but no Ray cluster answers there ({error}).") from None
         self.task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(train)
-        self.gpus = gpus
+        self.gpus, self.problem = gpus, ""
         self.streams: dict[Any, int] = {}
         self.unwanted: set[int] = set()
 

@@ -14,7 +14,7 @@ from mgem_core.checkpoints import UnusableCheckpointError, read_header
 from mgem_core.config import RunConfig
 from mgem_core.events import Event, Finished, Started
 from mgem_core.home import replace_file, set_aside
-from mgem_core.keys import code_has_changed, remember_code
+from mgem_core.keys import code_has_changed
 from mgem_core.runner import Accepted, Ended, Pool
 from mgem_core.runner.status import report_problem
 from mgem_core.store import Store, StoreUnavailableError
@@ -22,6 +22,10 @@ from mgem_core.store import Store, StoreUnavailableError
 ATTEMPTS = 3
 TICK = 0.2  # seconds
 RETRY = 0.5  # seconds between tries while something cannot be written
+
+
+class CheckpointUnwritableError(Exception):
+    """Said in one sentence; it will be tried again."""
 
 
 class Runner:
@@ -33,8 +37,8 @@ class Runner:
         self.checkpoints: dict[int, bytes] = {}  # the newest of each run, unless it is on disk
         self.recovered = False  # is what an earlier runner left queued again?
         self.problem = ""
+        self.is_outdated = False  # was the code edited since this process started?
         report_problem("")  # now, while there is room for the file
-        remember_code()
 
     def work(self, idle_seconds: float) -> Literal["idle", "replaced", "outdated"]:
         """Until nothing has been queued or running for a while, the store was replaced, or its code was edited."""
@@ -43,15 +47,17 @@ class Runner:
             if not (self.store.is_current() and self.is_alone()):
                 return "replaced"
             try:
-                is_busy, problem = self._tick(), ""
+                is_busy, problem = self._tick(), self._reason_to_wait()
             except StoreUnavailableError as error:
                 is_busy, problem = True, f"{error} No run goes on until this is fixed."
-            except OSError as error:
-                is_busy, problem = True, f"{error.filename} could not be written: {error.strerror}. Runs go on without it."
+                time.sleep(RETRY)
+            except CheckpointUnwritableError as error:
+                is_busy, problem = True, f"{error} Runs go on without it."
+                time.sleep(RETRY)
             self._report(problem)
             if is_busy:
                 busy = time.monotonic()
-            elif code_has_changed():
+            elif self.is_outdated:
                 return "outdated"
             elif time.monotonic() - busy >= idle_seconds:
                 return "idle"
@@ -63,14 +69,20 @@ class Runner:
         if problem != self.problem:
             self.problem = problem
             with suppress(OSError):  # the log may be on the same full disk
-                print(f"mgem: {problem or 'The problem is gone; runs go on.'}", file=sys.stderr, flush=True)
-        if problem:
-            time.sleep(RETRY)
+                print(f"mgem: {problem or 'Runs go on as usual.'}", file=sys.stderr, flush=True)
+
+    def _reason_to_wait(self) -> str:
+        if self.is_outdated and self.active:
+            return (
+                f"The code was edited; the rest starts with the new code when {len(self.active)} running runs have ended."
+            )
+        return self.pool.problem
 
     def _tick(self) -> bool:
         """One round; is there anything left to do?"""
+        self.is_outdated = code_has_changed()
         if not self.recovered:
-            (self.store.path.parent / "checkpoints").mkdir(exist_ok=True)
+            self._make_folder()
             self.store.requeue_interrupted()
             self.recovered = True
         for run in self.store.unwanted():
@@ -84,11 +96,18 @@ class Runner:
                 self.unwritten.append((run, message))
         self._write()
         self._write_checkpoints()
-        return bool(self.active or self.claimed or (self.store.waiting() and not code_has_changed()))
+        return bool(self.active or self.claimed or (self.store.waiting() and not self.is_outdated))
+
+    def _make_folder(self) -> None:
+        folder = self.store.checkpoint(0).parent
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailableError(f"the folder {folder} cannot be made: {error.strerror}.") from None
 
     def _hand_out(self) -> None:
         while self.pool.free() > 0:
-            if self.claimed is None and not code_has_changed():
+            if self.claimed is None and not self.is_outdated:
                 self.claimed = self.store.claim()
             if self.claimed is None:
                 return
@@ -105,14 +124,16 @@ class Runner:
         try:
             content = path.read_bytes()
             header = read_header(content)
-            stored = self.store.events_until(run, header.task, header.step)
-            if stored == header.events:
+            if self.store.events_until(run, header.task, header.step) == header.events:
                 return content
-            reason = f"does not fit the store, which holds {stored} of the {header.events} events before it"
+            reason = f"does not fit the store, which lacks some of the {header.events} events before it"
         except UnusableCheckpointError as error:
             reason = str(error)
+        except OSError as error:
+            reason = f"cannot be read ({error.strerror})"
         self.store.note(run, f"It started again from the beginning: its checkpoint {reason}.")
-        set_aside(path)
+        with suppress(OSError):
+            set_aside(path)
         return None
 
     def _write(self) -> None:
@@ -122,8 +143,8 @@ class Runner:
         if events:
             self.store.record(events)
             self.unwritten = [*ends]
-        with suppress(OSError):  # tried again at the end of the tick
-            self._tidy_checkpoints(events)
+        self._tidy_checkpoints(events)
+        with suppress(CheckpointUnwritableError):  # tried again at the end of the tick
             self._write_checkpoints()
         for run, end in ends:
             self._settle(run, end)
@@ -132,17 +153,22 @@ class Runner:
             self.unwritten.pop(0)
 
     def _tidy_checkpoints(self, events: list[tuple[int, Event]]) -> None:
-        """Set aside what a run could not go on from; delete what a finished run does not need."""
+        """Set aside what a run could not go on from; delete what a finished run does not need. Left, it does no harm."""
         for run, event in events:
-            if isinstance(event, Started) and event.notice and self.store.checkpoint(run).exists():
-                set_aside(self.store.checkpoint(run))
-            if isinstance(event, Finished):
-                self.checkpoints.pop(run, None)
-                self.store.delete_checkpoint(run)
+            with suppress(OSError):
+                if isinstance(event, Started) and event.notice:
+                    set_aside(self.store.checkpoint(run))
+                if isinstance(event, Finished):
+                    self.checkpoints.pop(run, None)
+                    self.store.delete_checkpoint(run)
 
     def _write_checkpoints(self) -> None:
         for run, content in list(self.checkpoints.items()):
-            replace_file(self.store.checkpoint(run), content)
+            path = self.store.checkpoint(run)
+            try:
+                replace_file(path, content)
+            except OSError as error:
+                raise CheckpointUnwritableError(f"{path} could not be written: {error.strerror}.") from None
             del self.checkpoints[run]
 
     def _settle(self, run: int, end: Ended) -> None:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from mgem_core.home import home
 
 SIZE = 2048  # bytes
-FRESH = 5.0  # seconds for which a report counts; a runner with a problem renews it every second
+FRESH = 15.0  # seconds for which a report counts; a runner with a problem renews it every five at the latest
 NAME = "runner.status"
 
 

@@ -63,7 +63,7 @@ def refusal(runner: subprocess.Popen[bytes] | None) -> str:
 
 def work(open_pool: Callable[[], Pool], idle_seconds: float) -> None:
     """Be the runner, if there is none; a second one leaves."""
-    while (outcome := _work_on_store(open_pool, idle_seconds)) == "replaced":
+    while (outcome := _work_on_store(open_pool, idle_seconds)) == "replaced" and home().exists():
         print(
             f"mgem: {store_path()} was deleted or replaced; going on with the one there now.", file=sys.stderr, flush=True
         )

@@ -6,13 +6,12 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from mgem_core import RunConfig, UsageError, run
-from mgem_core.keys import code_has_changed
 from mgem_core.runner import Accepted, Ended, WorkerMessage
 
 SEND, HEARTBEAT = 0.1, 1.0  # seconds
@@ -69,17 +68,12 @@ def main(pipe: Connection) -> None:
     threading.Thread(target=keep_sending, daemon=True).start()  # from its first message on, a worker is ready
     while True:
         number, config, state = jobs.get()
-        for message in train_unless_edited(config, state, partial(unwanted.__contains__, number)):
+        for message in train(config, state, partial(unwanted.__contains__, number)):
             unsent.append((number, message))
             if len(unsent) >= ENOUGH:
                 send()
         send()
         unwanted.discard(number)
-
-
-def train_unless_edited(config: str, state: bytes | None, is_cancelled: Callable[[], bool]) -> Iterable[WorkerMessage]:
-    """Nothing is trained by a process whose code was edited: old and new code would mix. A new runner will train it."""
-    return [Ended("cancelled")] if code_has_changed() else train(config, state, is_cancelled)
 
 
 def train(config: str, state: bytes | None, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[WorkerMessage]:
