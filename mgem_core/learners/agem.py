@@ -75,5 +75,7 @@ register(
         },
         keeps_samples_per_task=True,
         cost=lambda config, task: min(config.agem_samples, task * config.memory),
+        # Of 0.001 to 0.3, best mean ACC over seeds 100 to 102; on permutations that is the default, 0.1.
+        learning_rates={"mnist5k-rotations": 0.01},
     )
 )

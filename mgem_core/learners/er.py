@@ -60,5 +60,7 @@ register(
         fields=("memory",),
         options={"er_replays": (int, Field(10, ge=1, description="ER: replayed samples in each step"))},
         cost=lambda config, task: config.er_replays,
+        # Of 0.01 to 1, best mean ACC over seeds 100 to 102.
+        learning_rates={"mnist5k-permutations": 0.3, "mnist5k-rotations": 0.3},
     )
 )
