@@ -2,7 +2,7 @@
 
 It names the config (only the fields that matter to the method), the code that decides the numbers, the versions of torch
 and numpy, and the kind of device. Of the code, it takes what Python runs: comments, docstrings and formatting do not change
-it, nor do other methods and other benchmarks.
+it, nor do other methods, other benchmarks and other networks.
 """
 
 import ast
@@ -15,11 +15,13 @@ from importlib import metadata
 from pathlib import Path
 
 from mgem_core.config import RunConfig
+from mgem_core.networks import NETWORKS
 from mgem_core.streams import BENCHMARKS
 
 ROOT = Path(__file__).parent
 CORE = (
-    *("models", "partition", "gradients", "dual", "direction", "engine", "checkpoints", "metrics", "randomness"),
+    *("partition", "gradients", "dual", "direction", "engine", "checkpoints", "metrics", "randomness"),
+    *("networks/__init__", "networks/_layer", "networks/_initialised"),
     *("learners/__init__", "learners/_learner", "streams/__init__", "streams/_stream"),
 )
 
@@ -30,17 +32,17 @@ def run_key(config: RunConfig, device: str | None = None) -> str:
     fields = {name: getattr(canonical, name) for name in canonical.relevant_fields()}
     decisive = {
         "config": {**fields, "modules": canonical.module_of, "device": device or expected_device(config.device)},
-        "code": code_version(config.method, config.benchmark),
-        "torch": version("torch"),
-        "numpy": version("numpy"),
+        "code": code_version(config.method, config.benchmark, config.network),
+        **{name: version(name) for name in ("torch", "numpy", *NETWORKS[config.network].packages)},
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:24]
 
 
-def code_version(method: str, benchmark: str) -> str:
-    """A fingerprint of the core's code and of this method's and this benchmark's own."""
+def code_version(method: str, benchmark: str, network: str) -> str:
+    """A fingerprint of the core's code and of this method's, this benchmark's and this network's own."""
     stream = BENCHMARKS[benchmark].open.__module__.rpartition(".")[2]
-    names = (*CORE, f"learners/{method}", f"streams/{stream}")
+    family = NETWORKS[network].build.__module__.rpartition(".")[2]
+    names = (*CORE, f"learners/{method}", f"streams/{stream}", f"networks/{family}")
     return hashlib.sha256("".join(_code_at_start(name) for name in names).encode()).hexdigest()[:12]
 
 
@@ -69,7 +71,7 @@ _unchanged: set[str] = set()  # states of the files whose code is what this proc
 
 def _names() -> list[str]:
     """Every file whose code decides the numbers of some run."""
-    own = [*ROOT.glob("learners/[a-z]*.py"), *ROOT.glob("streams/[a-z]*.py")]
+    own = [file for folder in ("learners", "streams", "networks") for file in ROOT.glob(f"{folder}/[a-z]*.py")]
     return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in own)]
 
 

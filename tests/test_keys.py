@@ -30,15 +30,18 @@ EDITS_THAT_DECIDE = {
     "the engine": ("engine.py", "self.step += 1", "self.step += 1 + 0"),
     "the method": ("learners/gem.py", "self.remembered.append", "self.remembered.extend"),
     "the benchmark": ("streams/mnist5k.py", "TRAIN_PER_CLASS = 28, 400", "TRAIN_PER_CLASS = 28, 399"),
+    "the network": ("networks/mlp.py", "HIDDEN = 100", "HIDDEN = 99"),
+    "what networks share": ("networks/_initialised.py", "xavier_uniform_", "xavier_normal_"),
     "what all methods share": ("learners/_learner.py", "alpha=-self.config.lr", "alpha=-2 * self.config.lr"),
 }
 EDITS_THAT_DO_NOT = {
     "a docstring": ("engine.py", '"""run(config) → events', '"""Other words; run(config) → events'),
     "a docstring of a function": ("dual.py", '"""Gram matrices per tensor', '"""Some other words'),
-    "a comment": ("engine.py", "# images per pass", "# so many images per pass"),
+    "a comment": ("engine.py", "# the next step to take", "# the step to take next"),
     "the layout": ("dual.py", "    blocks = np.zeros", "\n\n    blocks   =   np.zeros"),
     "another method": ("learners/ewc.py", "F += fisher_l", "F += 2 * fisher_l"),
     "another benchmark": ("streams/mnist.py", "TRAIN, TEST = 60_000", "TRAIN, TEST = 59_999"),
+    "another network": ("networks/conv5.py", "WIDTHS = (128,", "WIDTHS = (64,"),
     "what only shows results": ("report.py", "accuracy in percent", "percent"),
 }
 
@@ -87,3 +90,11 @@ def test_a_file_that_is_half_written_counts_as_edited(code):
     remember_code()
     (code / "engine.py").write_text("def run(")
     assert code_has_changed()
+
+
+def test_a_network_of_another_package_names_its_version(monkeypatch):
+    before = {name: run_key(RunConfig(network=name)) for name in ("mlp", "resnet18")}
+    versions = keys.version
+    monkeypatch.setattr(keys, "version", lambda name: "0.0" if name == "torchvision" else versions(name))
+    changed = [name for name, key in before.items() if run_key(RunConfig(network=name)) != key]
+    assert changed == ["resnet18"]

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mgem_core import models
 from mgem_core.config import RunConfig
 from mgem_core.gradients import Gradient, Memory, gradient
+from mgem_core.networks import build
 from mgem_core.randomness import rng
 from mgem_core.streams._stream import Stream
 
@@ -30,9 +30,9 @@ class Learner:
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device, networks: int = 1):
         """`networks` of them share the width of one; most methods have one."""
         self.config, self.stream = config, stream
+        seeds = [int(rng(config.seed, "weights", i).integers(2**63)) for i in range(networks)]
         self.networks = nn.ModuleList(
-            models.build(config.network, stream.classes, int(rng(config.seed, "weights", i).integers(2**63)), networks)
-            for i in range(networks)
+            build(config.network, stream.shape, stream.classes, seed, width=1 / networks) for seed in seeds
         ).to(device)
 
     @property
