@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from mgem_core import networks
+from mgem_core import RunConfig, networks, run
 from mgem_core.gradients import (
     full_gradient,
     gradient,
@@ -75,3 +75,52 @@ def test_squared_gradients_are_those_of_each_sample_alone(name):
     alone = [gradient(network, type(batch)(batch.x[i : i + 1], batch.y[i : i + 1], batch.mask))[1] for i in range(70)]
     for got_l, each in zip(got, zip(*alone, strict=True), strict=True):
         torch.testing.assert_close(got_l, torch.stack(each).square().mean(0), rtol=1e-3, atol=1e-9)
+
+
+class WithoutGradients(torch.nn.Module):
+    """Two layers that the loss does not depend on: one is not used, the output of the other is thrown away."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.unused, self.ignored, self.used = (torch.nn.Linear(784, 10) for _ in range(3))
+        self.norm = torch.nn.BatchNorm1d(784) if norm else torch.nn.Identity()
+
+    def forward(self, x):
+        x = self.norm(x.flatten(1))
+        self.ignored(x)
+        return self.used(x)
+
+
+@pytest.mark.parametrize("norm", [False, True], ids=["rows at once", "rows one by one"])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_parameters_without_a_gradient_get_zeros(norm, frozen):
+    network, rows = WithoutGradients(norm), batches()
+    network.unused.weight.requires_grad_(not frozen)
+    together = memory_rows(network, pack(rows))
+    names = [name for name, _ in network.named_parameters()]
+    for c, batch in enumerate(rows):
+        _, g = gradient(network, batch)
+        for name, row, g_l in zip(names, together, g, strict=True):
+            assert row[c].any() == g_l.any() == (name.partition(".")[0] in ("used", "norm")), name
+            torch.testing.assert_close(row[c], g_l, rtol=1e-4, atol=1e-6)
+    for name, square in zip(names, squared_gradients(network, rows[0]), strict=True):
+        assert square.any() == (name.partition(".")[0] in ("used", "norm"))
+
+
+@pytest.mark.parametrize("method", ["gem", "ewc", "mer", "single", "independent"])
+def test_a_run_leaves_parameters_without_a_gradient_where_they_are(method, monkeypatch):
+    made = []
+
+    def build(*arguments, **options):
+        made.append(WithoutGradients(norm=False))
+        made[-1].unused.weight.requires_grad_(False)
+        made[-1].before = [p.detach().clone() for p in made[-1].parameters()]
+        return made[-1]
+
+    monkeypatch.setattr("mgem_core.learners._learner.build", build)
+    config = RunConfig(method=method, tasks=2, iterations=2, trigger="always", probe_every=1, snap_every=1, ewc_samples=5)
+    *_, last = run(config)
+    assert last.status == "finished"
+    for network in made:
+        parts = zip(network.named_parameters(), network.before, strict=True)
+        assert {name for (name, p), old in parts if not torch.equal(p, old)} == {"used.weight", "used.bias"}
