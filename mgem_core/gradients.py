@@ -46,7 +46,8 @@ def full_gradient(network: nn.Module, chunks: Iterable[Batch], samples: int) -> 
     total = [torch.zeros_like(p) for p in network.parameters()]
     for chunk in chunks:
         _, g = gradient(network, chunk)
-        torch._foreach_add_(total, g, alpha=len(chunk.y) / samples)
+        for total_l, g_l in zip(total, g, strict=True):
+            total_l.add_(g_l, alpha=len(chunk.y) / samples)
     return total
 
 
@@ -123,7 +124,8 @@ def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
     total = [torch.zeros_like(p) for p in network.parameters()]
     for i in range(n):
         _, g = gradient(network, Batch(samples.x[i : i + 1], samples.y[i : i + 1], samples.mask))
-        torch._foreach_addcmul_(total, g, g, value=1 / n)
+        for total_l, g_l in zip(total, g, strict=True):
+            total_l.addcmul_(g_l, g_l, value=1 / n)
     network.train()
     return total
 

@@ -55,7 +55,8 @@ class Learner:
     def move(self, task: int, step: Step) -> Step:
         """θ ← θ − lr · z."""
         with torch.no_grad():
-            torch._foreach_add_(list(self.network_of(task).parameters()), step.z, alpha=-self.config.lr)
+            for theta_l, z_l in zip(self.network_of(task).parameters(), step.z, strict=True):
+                theta_l.add_(z_l, alpha=-self.config.lr)
         return step
 
     def check(self, task: int, shown: np.ndarray) -> None:

@@ -41,7 +41,8 @@ class Method(Learner):
             for sample in self._replays(new, draw):
                 _, g = gradient(self.network, sample)
                 with torch.no_grad():
-                    torch._foreach_add_(self.theta, g, alpha=-self.config.lr)
+                    for theta_l, g_l in zip(self.theta, g, strict=True):
+                        theta_l.add_(g_l, alpha=-self.config.lr)
             self._reptile(theta_W, self.config.mer_beta)
         self._reptile(theta_A, self.config.mer_gamma)
 
@@ -54,7 +55,8 @@ class Method(Learner):
 
     def _reptile(self, start: list[torch.Tensor], rate: float) -> None:
         with torch.no_grad():
-            torch._foreach_lerp_(self.theta, start, 1 - rate)
+            for theta_l, start_l in zip(self.theta, start, strict=True):
+                theta_l.lerp_(start_l, 1 - rate)
 
     def _keep(self, new: tuple[int, int], draw: np.random.Generator) -> None:
         """Reservoir sampling: the n-th sample shown enters with probability capacity / n."""
