@@ -3,12 +3,12 @@
 from typing import Any
 
 import streamlit as st
-from form import DEFAULTS, FAMILIES, LABELS, NUMBERS, bar, is_number, numbers, said
+from form import DEFAULTS, FAMILIES, LABELS, NUMBERS, bar, is_number, layers_to_train, numbers, said
 from pydantic import ValidationError
 
 from mgem_core import RunConfig
 from mgem_core.config import explain
-from mgem_core.models import NETWORKS, layers
+from mgem_core.networks import NETWORKS
 from mgem_core.presets import PRESETS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
@@ -64,12 +64,11 @@ def panel() -> tuple[dict[str, Any], Any]:
         "Benchmark", list(BENCHMARKS), format_func=_title, key=key("benchmarks"), placeholder="Choose a benchmark", **own
     )
     _several("Methods", list(FAMILIES), "families")
-    network = _network()
-    most = sum(len(layer.tensors) for layer in layers(network, 10))
+    most = sum(len(layer.tensors) for layer in layers_to_train(_network(), _benchmark()))
     counts = sorted({*range(2, min(most, 9) + 1), *st.session_state[key("modules")]})
     _several("Module counts", counts, "modules", "Parameter modules D of p-mGEM, md-GEM and approx-GEM")
     with st.container():
-        _partitions(network, most)
+        _partitions(_network(), _benchmark(), most)
     counts = sorted({2, 3, 4, 6, *st.session_state[key("splits")]})
     _several("Split counts", counts, "splits", "Parts K of each task's memory, for d-mGEM, md-GEM and approx-GEM")
     st.multiselect(
@@ -113,33 +112,39 @@ def _title(name: str) -> str:
     return BENCHMARKS[name].title
 
 
+def _benchmark() -> str:
+    """The first of those chosen."""
+    return str((st.session_state[key("benchmarks")] or DEFAULTS["benchmarks"])[0])
+
+
 def _network() -> str:
-    chosen = st.session_state[key("benchmarks")] or DEFAULTS["benchmarks"]
-    return str(st.session_state[key("network")] or BENCHMARKS[chosen[0]].defaults["network"])
+    return str(st.session_state[key("network")] or BENCHMARKS[_benchmark()].defaults["network"])
 
 
-def _partitions(network: str, most: int) -> None:
+def _partitions(network: str, benchmark: str, most: int) -> None:
     """The network's layers as a bar of blocks, coloured by module: one bar for each partition."""
-    bars = [bar(network, count) for count in sorted(st.session_state[key("modules")]) if count <= most]
+    layers = layers_to_train(network, benchmark)
+    names = dict.fromkeys(layer.name.partition(".")[0] for layer in layers)
+    bars = [bar(layers, count) for count in sorted(st.session_state[key("modules")]) if count <= most]
     st.html('<div style="display:grid;gap:6px">' + "".join(bars) + "</div>")
     st.text_input(
         "Own partition",
         key=key("own"),
-        placeholder=",".join(f"{layer.name}={i}" for i, layer in enumerate(layers(network, 10))),
-        help="A module number for every layer or tensor",
+        placeholder=",".join(f"{name}={i}" for i, name in enumerate(names)),
+        help="A module number for every layer or tensor, or for all whose names begin alike; or layers, or tensors",
         on_change=_own,
         persist_state="session",
     )
     if own := st.session_state[key("own")].strip():
         try:
-            st.html(bar(network, RunConfig(network=network, modules=own).modules, "*"))
+            modules = RunConfig(benchmark=benchmark, network=network, modules=own).modules
+            st.html(bar(layers, modules, "*" if isinstance(modules, dict) else ""))
         except ValidationError as error:
             st.error(explain(error))
 
 
 def _more(own: dict[str, Any]) -> None:
-    chosen = st.session_state[key("benchmarks")] or DEFAULTS["benchmarks"]
-    defaults = dict(RunConfig(benchmark=chosen[0]))
+    defaults = dict(RunConfig(benchmark=_benchmark()))
     st.selectbox(
         "Network", ["", *NETWORKS], key=key("network"), format_func=lambda name: name or "the benchmark's own", **own
     )

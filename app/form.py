@@ -11,7 +11,8 @@ from mgem_core import RunConfig
 from mgem_core.config import explain
 from mgem_core.figures.style import MODULES, family
 from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, uses
-from mgem_core.models import layers
+from mgem_core.networks import NETWORKS, Layer, layers
+from mgem_core.partition import Each
 from mgem_core.partition import modules as partition
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
@@ -33,7 +34,7 @@ def said(spec: SweepSpec) -> dict[str, Any]:
     runs = spec.runs()
     gem = [run for run in runs if uses(run.method, "strength")] or [RunConfig()]
     counts = [run.modules for run in gem if isinstance(run.modules, int)]
-    own = [run.modules for run in gem if not isinstance(run.modules, int)]
+    own = [run.modules for run in gem if isinstance(run.modules, dict)]
     asked = {name for part in (spec.base, *spec.grids) for name in part}
     first = runs[0]
     return {
@@ -123,10 +124,16 @@ def is_number(text: Any, kind: type) -> bool:
     return True
 
 
-def bar(network: str, modules: int | dict[str, int], star: str = "") -> str:
+def layers_to_train(network: str, benchmark: str) -> list[Layer]:
+    """The layers of the network as it will be trained on a benchmark; none if it cannot take the benchmark's images."""
+    about = BENCHMARKS[benchmark]
+    return layers(network, about.shape, about.classes) if NETWORKS[network].fits(about.shape) else []
+
+
+def bar(parts: list[Layer], modules: int | Each | dict[str, int], star: str = "") -> str:
     """A partition as HTML: a block per tensor, as wide as the square root of its parameters, so that biases can be seen."""
-    tensors = [(name, size) for layer in layers(network, 10) for name, size in layer.tensors.items()]
-    module_of = partition(layers(network, 10), modules)
+    tensors = [(name, size) for layer in parts for name, size in layer.tensors.items()]
+    module_of = partition(parts, modules)
     count = max(module_of) + 1
     blocks = "".join(
         f'<span title="{name}: {size:,} parameters, module {module + 1}" style="flex:{size**0.5:.0f} 0 3px;height:16px;'

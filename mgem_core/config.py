@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 
-from mgem_core import learners, models, partition
+from mgem_core import learners, networks, partition
 from mgem_core.dual import RIDGE, RidgeKind, Solver, StrengthKind, Trigger
 from mgem_core.learners import METHODS
 from mgem_core.streams import BENCHMARKS, Benchmark
@@ -16,7 +16,9 @@ DEFAULT_LR = 0.1
 
 
 def _modules(value: Any) -> Any:
-    """4, "4", {"fc1": 0, …} or "fc1=0,fc2=0,fc3=1"."""
+    """4, "4", "layers", "tensors", {"fc1": 0, …} or "fc1=0,fc2=0,fc3=1"."""
+    if isinstance(value, str) and value.strip() in get_args(partition.Each):
+        return value.strip()
     if isinstance(value, str) and "=" in value:
         parts = [part.partition("=") for part in value.split(",")]
         value = {name.strip(): module for name, _, module in parts}
@@ -28,7 +30,7 @@ def _modules(value: Any) -> Any:
             raise ValueError("it must map every layer or tensor to a module number, like fc1=0,fc2=0,fc3=1")
         return numbers
     if (number := _whole(value)) is None:
-        raise ValueError("it must be a whole number of modules, or a mapping like fc1=0,fc2=0,fc3=1")
+        raise ValueError("it must be a whole number of modules, layers, tensors, or a mapping like fc1=0,fc2=0,fc3=1")
     return number
 
 
@@ -59,10 +61,12 @@ class _CommonFields(BaseModel):
 
     benchmark: str = Field("mnist5k-permutations", description=f"which tasks to learn: {', '.join(BENCHMARKS)}")
     method: str = Field("gem", description=f"{', '.join(METHODS)}; gem is the whole family, the knobs below decide which")
-    network: str = Field("", description=f"the network: {', '.join(models.NETWORKS)}")
+    network: str = Field("", description=f"the network: {', '.join(networks.NETWORKS)}")
 
-    modules: Annotated[int | dict[str, int], BeforeValidator(_modules)] = Field(
-        1, description="parameter modules D, or a mapping like fc1=0,fc2=0,fc3=1"
+    modules: Annotated[int | partition.Each | dict[str, int], BeforeValidator(_modules)] = Field(
+        1,
+        description="number D of parameter modules; or layers, or tensors, for a module each; or a mapping of layers, "
+        "tensors or what their names begin with, like fc1=0,fc2=0,fc3=1",
     )
     splits: int = Field(1, ge=1, description="memory splits K per past task")
     split_by: Literal["random", "class", "order"] = Field("random", description="how a task's memory is split")
@@ -114,7 +118,10 @@ class _CommonFields(BaseModel):
     def _fits_together(self) -> Self:
         facts = self.facts
         self._require("method", self.method in METHODS, f"it must be one of {', '.join(METHODS)}")
-        self._require("network", self.network in models.NETWORKS, f"it must be one of {', '.join(models.NETWORKS)}")
+        self._require("network", self.network in networks.NETWORKS, f"it must be one of {', '.join(networks.NETWORKS)}")
+        network = networks.NETWORKS[self.network]
+        has = f"{self.benchmark} has {networks.in_words(facts.shape)}"
+        self._require("network", network.fits(facts.shape), f"{network.requirement}, and {has}")
         self._require("tasks", self.tasks <= facts.max_tasks, f"{self.benchmark} has at most {facts.max_tasks}")
         shown = min(self.iterations * self.batch_size, facts.train_per_task)
         a_task_shows = f"a task of {self.iterations} iterations × {self.batch_size} samples shows {shown} different ones"
@@ -146,7 +153,7 @@ class _CommonFields(BaseModel):
             strengths = tuple(map(abs, np.atleast_1d(self.strength).tolist()))  # abs: −0 is 0
             values["strength"] = strengths[0] if len(set(strengths)) == 1 else strengths
         if "modules" in matters:
-            values["modules"] = _simplest(self.network, self.facts.classes, self.module_of)
+            values["modules"] = _simplest(self.network, self.facts.shape, self.facts.classes, self.module_of)
         if self.snap_splits == self.splits:
             values["snap_splits"] = 0
         return self.model_copy(update=values)
@@ -176,8 +183,14 @@ class _CommonFields(BaseModel):
     @property
     def module_of(self) -> partition.Partition:
         """The module of each parameter tensor."""
-        wanted = self.modules if isinstance(self.modules, int) else tuple(self.modules.items())
-        return _module_of(self.network, self.facts.classes, wanted)
+        wanted = tuple(self.modules.items()) if isinstance(self.modules, dict) else self.modules
+        return _module_of(self.network, self.facts.shape, self.facts.classes, wanted)
+
+    @property
+    def modules_in_words(self) -> str:
+        """Their number; a star marks a partition of the user's own."""
+        count = max(self.module_of) + 1
+        return f"{count}*" if isinstance(self.modules, dict) and count > 1 else f"{count}"
 
     @property
     def label(self) -> str:
@@ -202,13 +215,16 @@ def _learning_rate(benchmark: Benchmark, method: str) -> float:
 
 
 @lru_cache(maxsize=1000)
-def _module_of(network: str, classes: int, wanted: int | tuple[tuple[str, int], ...]) -> partition.Partition:
-    return partition.modules(models.layers(network, classes), wanted if isinstance(wanted, int) else dict(wanted))
+def _module_of(
+    network: str, shape: networks.Shape, classes: int, wanted: int | partition.Each | tuple[tuple[str, int], ...]
+) -> partition.Partition:
+    layers = networks.layers(network, shape, classes)
+    return partition.modules(layers, dict(wanted) if isinstance(wanted, tuple) else wanted)
 
 
 @lru_cache(maxsize=1000)
-def _simplest(network: str, classes: int, module_of: partition.Partition) -> int | dict[str, int]:
-    return partition.simplest(models.layers(network, classes), module_of)
+def _simplest(network: str, shape: networks.Shape, classes: int, module_of: partition.Partition) -> int | dict[str, int]:
+    return partition.simplest(networks.layers(network, shape, classes), module_of)
 
 
 @cache

@@ -27,10 +27,10 @@ from mgem_core.keys import code_has_changed, run_key
 from mgem_core.learners import shares_network
 from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
+from mgem_core.networks import NETWORKS, _initialised  # noqa: F401  (loaded with the rest, so that keys name it rightly)
 from mgem_core.randomness import rng
 from mgem_core.streams._stream import Batch
 
-CHUNK = 4096  # images per pass where a whole set is needed
 LOADED_WHOLE = not code_has_changed()  # since mgem_core was imported; from here on, this process runs what its keys name
 
 
@@ -232,9 +232,10 @@ class _Run:
         return full_gradient(self.learner.network, self._chunks(task, train), len(train))
 
     def _chunks(self, task: int, indices: np.ndarray) -> Iterator[Batch]:
-        for i in range(0, len(indices), CHUNK):
+        size = NETWORKS[self.config.network].images_per_pass
+        for i in range(0, len(indices), size):
             self._check_cancelled()
-            yield self.stream.batch(task, indices[i : i + CHUNK])
+            yield self.stream.batch(task, indices[i : i + size])
 
     def _check_cancelled(self) -> None:
         if self.is_cancelled():

@@ -23,9 +23,11 @@ def losses(logits: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def gradient(network: nn.Module, batch: Batch) -> tuple[Tensor, Gradient]:
-    """Mean loss on the batch, and its gradient."""
+    """Mean loss on the batch, and its gradient: zero for parameters that are frozen or that the loss does not depend on."""
     loss = losses(network(batch.x), batch.y, batch.mask).mean()
-    return loss.detach(), list(torch.autograd.grad(loss, list(network.parameters())))
+    parameters = list(network.parameters())
+    found = iter(torch.autograd.grad(loss, [p for p in parameters if p.requires_grad], materialize_grads=True))
+    return loss.detach(), [next(found) if p.requires_grad else torch.zeros_like(p) for p in parameters]
 
 
 @contextmanager
@@ -44,7 +46,8 @@ def full_gradient(network: nn.Module, chunks: Iterable[Batch], samples: int) -> 
     total = [torch.zeros_like(p) for p in network.parameters()]
     for chunk in chunks:
         _, g = gradient(network, chunk)
-        torch._foreach_add_(total, g, alpha=len(chunk.y) / samples)
+        for total_l, g_l in zip(total, g, strict=True):
+            total_l.add_(g_l, alpha=len(chunk.y) / samples)
     return total
 
 
@@ -87,8 +90,12 @@ def memory_rows(network: nn.Module, memory: Memory) -> Gradient:
 
 
 def rows_one_by_one(network: nn.Module, memory: Memory) -> Gradient:
-    rows = [gradient(network, memory.row(c))[1] for c in range(len(memory.sizes))]
-    return [torch.stack(tensors) for tensors in zip(*rows, strict=True)]
+    """Each row is copied once, to its place; of a large network there is never more than one row besides them."""
+    rows = [p.new_empty(len(memory.sizes), *p.shape) for p in network.parameters()]
+    for c in range(len(memory.sizes)):
+        for rows_l, g_l in zip(rows, gradient(network, memory.row(c))[1], strict=True):
+            rows_l[c] = g_l
+    return rows
 
 
 def rows_at_once(network: nn.Module, memory: Memory) -> Gradient:
@@ -117,19 +124,24 @@ def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
     total = [torch.zeros_like(p) for p in network.parameters()]
     for i in range(n):
         _, g = gradient(network, Batch(samples.x[i : i + 1], samples.y[i : i + 1], samples.mask))
-        torch._foreach_addcmul_(total, g, g, value=1 / n)
+        for total_l, g_l in zip(total, g, strict=True):
+            total_l.addcmul_(g_l, g_l, value=1 / n)
     network.train()
     return total
 
 
 def _all_linear(network: nn.Module) -> bool:
-    """Is every parameter the weight or bias of a linear layer?"""
+    """Is every parameter the weight or bias of a linear layer, and to be learned?"""
     owners = [module for module in network.modules() if list(module.parameters(recurse=False))]
-    return all(isinstance(module, nn.Linear) and module.bias is not None for module in owners)
+    linear = all(isinstance(module, nn.Linear) and module.bias is not None for module in owners)
+    return linear and all(p.requires_grad for p in network.parameters())
 
 
 def _inputs_and_deltas(network: nn.Module, batch: Batch, weight: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """For every linear layer its inputs a [N, in] and δ [N, out], the gradient of Σ_i weight_i · loss_i at its outputs."""
+    """For every linear layer its inputs a [N, in] and δ [N, out], the gradient of Σ_i weight_i · loss_i at its outputs.
+
+    Both are zero for a layer that the network does not use.
+    """
     seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
 
     def tap(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -140,8 +152,15 @@ def _inputs_and_deltas(network: nn.Module, batch: Batch, weight: Tensor) -> list
     loss = (losses(network(batch.x), batch.y, batch.mask) * weight).sum()
     for hook in hooks:
         hook.remove()
-    deltas = torch.autograd.grad(loss, [seen[layer][1] for layer in layers])
-    return [(seen[layer][0], delta) for layer, delta in zip(layers, deltas, strict=True)]
+    used = [layer for layer in layers if layer in seen]
+    deltas = dict(
+        zip(used, torch.autograd.grad(loss, [seen[layer][1] for layer in used], materialize_grads=True), strict=True)
+    )
+    n, zeros = len(batch.y), batch.x.new_zeros
+    return [
+        (seen[layer][0], deltas[layer]) if layer in seen else (zeros(n, layer.in_features), zeros(n, layer.out_features))
+        for layer in layers
+    ]
 
 
 def inner(a: Gradient, b: Gradient) -> float:

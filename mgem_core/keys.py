@@ -2,7 +2,7 @@
 
 It names the config (only the fields that matter to the method), the code that decides the numbers, the versions of the
 libraries that compute them, and the kind of device. Of the code, it takes what Python runs: comments, docstrings and
-formatting do not change it, nor do other methods and other benchmarks.
+formatting do not change it, nor do other methods, other benchmarks and other networks.
 """
 
 import ast
@@ -17,12 +17,14 @@ from pathlib import Path
 
 from mgem_core.config import RunConfig
 from mgem_core.learners import METHODS
+from mgem_core.networks import NETWORKS
 from mgem_core.streams import BENCHMARKS
 
 ROOT = Path(__file__).parent
 LIBRARIES = ("torch", "numpy", "quadprog")
 CORE = (
-    *("models", "partition", "gradients", "dual", "direction", "engine", "checkpoints", "metrics", "randomness"),
+    *("partition", "gradients", "dual", "direction", "engine", "checkpoints", "metrics", "randomness"),
+    *("networks/__init__", "networks/_layer", "networks/_initialised"),
     *("learners/__init__", "learners/_learner", "learners/_reservoir", "streams/__init__", "streams/_stream"),
 )
 
@@ -43,16 +45,20 @@ def _key(config: RunConfig, device: str, part: Callable[[str], str]) -> str:
     fields = {name: getattr(canonical, name) for name in canonical.relevant_fields()}
     decisive = {
         "config": {**fields, "modules": canonical.module_of, "device": device},
-        "code": code_version(config.method, config.benchmark, part),
-        "libraries": [part(name) for name in LIBRARIES],
+        "code": code_version(config, part),
+        "libraries": [part(name) for name in (*LIBRARIES, *NETWORKS[config.network].packages)],
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:24]
 
 
-def code_version(method: str, benchmark: str, part: Callable[[str], str]) -> str:
-    """A fingerprint of the core's code and of this method's and this benchmark's own."""
-    learner, stream = METHODS[method].learner.__module__, BENCHMARKS[benchmark].open.__module__
-    names = (*CORE, f"learners/{learner.rpartition('.')[2]}", f"streams/{stream.rpartition('.')[2]}")
+def code_version(config: RunConfig, part: Callable[[str], str]) -> str:
+    """A fingerprint of the core's code and of this method's, this benchmark's and this network's own."""
+    own = {
+        "learners": METHODS[config.method].learner,
+        "streams": BENCHMARKS[config.benchmark].open,
+        "networks": NETWORKS[config.network].build,
+    }
+    names = (*CORE, *(f"{folder}/{of.__module__.rpartition('.')[2]}" for folder, of in own.items()))
     return hashlib.sha256("".join(map(part, names)).encode()).hexdigest()[:12]
 
 
@@ -69,8 +75,12 @@ def code_has_changed() -> bool:
 
 def _parts() -> list[str]:
     """Everything that decides the numbers of some run: files of code, and libraries."""
-    own = [*ROOT.glob("learners/[a-z]*.py"), *ROOT.glob("streams/[a-z]*.py")]
-    return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in own), *LIBRARIES]
+    own = [file for folder in ("learners", "streams", "networks") for file in ROOT.glob(f"{folder}/[a-z]*.py")]
+    return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in own), *_libraries()]
+
+
+def _libraries() -> list[str]:
+    return [*LIBRARIES, *(package for network in NETWORKS.values() for package in network.packages)]
 
 
 @cache
@@ -80,7 +90,7 @@ def _part_at_start(name: str) -> str:
 
 def _part_now(name: str) -> str:
     """A library's version, or a fingerprint of the code in a file."""
-    if name in LIBRARIES:
+    if name in _libraries():
         return metadata.version(name)
     file = ROOT / f"{name}.py"
     try:

@@ -1,23 +1,29 @@
 """Parameters → modules (p-mGEM), memory → splits (d-mGEM). Plain Python and numpy; knows layers only as data."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
-from mgem_core.models import Layer
+from mgem_core.networks._layer import Layer
 
 Partition = tuple[int, ...]  # the module of each parameter tensor, in the network's order
+Each = Literal["layers", "tensors"]  # a module for each of them
 
 
-def modules(layers: Sequence[Layer], wanted: int | Mapping[str, int]) -> Partition:
+def modules(layers: Sequence[Layer], wanted: int | Each | Mapping[str, int]) -> Partition:
     """Assign each parameter tensor to one of D modules, numbered 0 … D−1 by first appearance.
 
-    As many modules as layers: one per layer. Fewer: contiguous groups of layers, balanced by parameter count.
-    More: layers fall apart into their tensors, the largest first. A mapping names tensors ("fc1.weight") or layers ("fc1").
+    As many modules as layers, or "layers": one per layer. Fewer: contiguous groups of layers, balanced by parameter count.
+    More: layers fall apart into their tensors, the largest first; "tensors": all of them. A mapping names tensors
+    ("layer1.0.conv1.weight"), layers ("layer1.0.conv1") or what their names begin with ("layer1.0", "layer1"); for each
+    tensor, the longest name that fits counts.
     """
     tensors = [name for layer in layers for name in layer.tensors]
-    if not isinstance(wanted, int):
-        return _numbered([_chosen(name, wanted) for name in _checked(tensors, layers, wanted)])
+    if isinstance(wanted, Mapping):
+        return _numbered(_mapped(tensors, wanted))
+    if isinstance(wanted, str):
+        wanted = {"layers": len(layers), "tensors": len(tensors)}[wanted]
     if not 1 <= wanted <= len(tensors):
         raise ValueError(f"it must be from 1 to {len(tensors)}, the number of this network's parameter tensors")
     if wanted <= len(layers):
@@ -28,17 +34,17 @@ def modules(layers: Sequence[Layer], wanted: int | Mapping[str, int]) -> Partiti
 
 
 def simplest(layers: Sequence[Layer], module_of: Partition) -> int | dict[str, int]:
-    """What to ask `modules` for to get this partition: a number if one gives it, else a mapping of layers or tensors."""
+    """What to ask `modules` for to get this partition: a number if one gives it, else a mapping with the shortest names."""
     count = max(module_of) + 1
     if modules(layers, count) == module_of:
         return count
-    mapping: dict[str, int] = {}
-    numbers = iter(module_of)
-    for layer in layers:
-        of_layer = {name: next(numbers) for name in layer.tensors}
-        whole = len(set(of_layer.values())) == 1
-        mapping |= {layer.name: next(iter(of_layer.values()))} if whole else of_layer
-    return mapping
+    tensors = [name for layer in layers for name in layer.tensors]
+    below: dict[str, set[int]] = {}  # the modules of all tensors whose names begin with this one
+    for tensor, module in zip(tensors, module_of, strict=True):
+        for name in _names(tensor):
+            below.setdefault(name, set()).add(module)
+    whole = [next(name for name in reversed(_names(tensor)) if len(below[name]) == 1) for tensor in tensors]
+    return dict(zip(whole, module_of, strict=True))
 
 
 def splits(labels: np.ndarray, wanted: int, by: str, rng: np.random.Generator) -> list[np.ndarray]:
@@ -59,17 +65,22 @@ def _numbered(names: Sequence[object]) -> Partition:
     return tuple(number.setdefault(name, len(number)) for name in names)
 
 
-def _checked(tensors: Sequence[str], layers: Sequence[Layer], wanted: Mapping[str, int]) -> Sequence[str]:
-    known = {*tensors, *(layer.name for layer in layers)}
-    if unknown := sorted(set(wanted) - known):
-        raise ValueError(f"{unknown[0]!r} is no layer or tensor of this network; it has {', '.join(tensors)}")
-    if missing := [name for name in tensors if _chosen(name, wanted) is None]:
+def _mapped(tensors: Sequence[str], wanted: Mapping[str, int]) -> list[int]:
+    """The module of each tensor: that of the longest of its names in the mapping."""
+    names_of = {tensor: _names(tensor) for tensor in tensors}
+    if unknown := sorted(set(wanted).difference(*names_of.values())):
+        parts = dict.fromkeys(names[-1] for names in names_of.values())
+        raise ValueError(f"{unknown[0]!r} is no layer or tensor of this network; its parts are {', '.join(parts)}")
+    chosen = {tensor: [wanted[name] for name in names if name in wanted] for tensor, names in names_of.items()}
+    if missing := [tensor for tensor, numbers in chosen.items() if not numbers]:
         raise ValueError(f"{missing[0]!r} is in no module; assign every layer or tensor to one")
-    return tensors
+    return [numbers[0] for numbers in chosen.values()]
 
 
-def _chosen(tensor: str, wanted: Mapping[str, int]) -> int | None:
-    return wanted.get(tensor, wanted.get(tensor.rsplit(".", 1)[0]))
+def _names(tensor: str) -> list[str]:
+    """The names by which a mapping may call a tensor: "a.b.c", "a.b", "a"."""
+    parts = tensor.split(".")
+    return [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
 
 
 def _layers_to_break(layers: Sequence[Layer], extra: int) -> set[str]:

@@ -191,7 +191,7 @@ def test_a_checkpoint_of_other_code_is_set_aside_with_a_notice(tmp_path, monkeyp
     next(event for event in dying if isinstance(event, Stepped) and event.task == 1)
     dying.close()
     old = path.read_bytes()
-    monkeypatch.setattr(keys, "code_version", lambda method, benchmark, part: "newer")
+    monkeypatch.setattr(keys, "code_version", lambda *run: "newer")
     started, finished = resumed(config, path)
     aside = tmp_path / "run.pt.set-aside"
     reason = "was written by other code, other library versions or another kind of device"

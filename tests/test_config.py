@@ -14,6 +14,8 @@ from mgem_core.config import explain
         ({"modules": 4, "splits": 2}, "md-GEM(4,2)"),
         ({"modules": 4, "splits": 2, "solver": "approx"}, "approx-GEM(4,2)"),
         ({"solver": "approx"}, "approx-GEM(1,1)"),
+        ({"modules": "layers"}, "p-mGEM(3)"),
+        ({"modules": "tensors"}, "p-mGEM(6)"),
         ({"modules": {"fc1": 0, "fc2": 0, "fc3": 1}}, "p-mGEM(2*)"),
         ({"modules": {"fc1": 3, "fc2": 3, "fc3": 3}}, "GEM"),
         ({"method": "single"}, "Single"),
@@ -46,7 +48,8 @@ def test_text_is_read_as_the_terminal_gives_it():
 
 
 def test_a_config_survives_json():
-    for fields in ({}, {"strength": (0.1, 0.2, 0.3, 0.4)}, {"modules": {"fc1": 0, "fc2": 0, "fc3": 1}}):
+    mapping = {"fc1": 0, "fc2": 0, "fc3": 1}
+    for fields in ({}, {"strength": (0.1, 0.2, 0.3, 0.4)}, {"modules": mapping}, {"modules": "layers"}):
         config = RunConfig(**fields)
         again = RunConfig.model_validate_json(config.model_dump_json())
         assert again == config
@@ -57,11 +60,21 @@ def test_a_config_survives_json():
     ("fields", "sentence"),
     [
         ({"modules": 0}, "modules is 0; it must be from 1 to 6, the number of this network's parameter tensors."),
-        ({"modules": 2.5}, "modules is 2.5; it must be a whole number of modules, or a mapping like fc1=0,fc2=0,fc3=1."),
+        ({"modules": 2.5}, "modules is 2.5; it must be a whole number of modules, layers, tensors, or a mapping like"),
         (
             {"modules": {"fc1": 0}},
             "modules is {'fc1': 0}; 'fc2.weight' is in no module; assign every layer or tensor to one.",
         ),
+        (
+            {"modules": "layer"},
+            "modules is 'layer'; it must be a whole number of modules, layers, tensors, or a mapping like",
+        ),
+        (
+            {"modules": "fc1=0,fc2=0,fc4=0"},
+            "modules is {'fc1': 0, 'fc2': 0, 'fc4': 0}; 'fc4' is no layer or tensor of this network; "
+            "its parts are fc1, fc2, fc3.",
+        ),
+        ({"network": "vgg"}, "network is 'vgg'; it must be one of conv5, conv-small, mlp, resnet18."),
         ({"splits": 0}, "splits is 0; it must be greater than or equal to 1."),
         ({"splits": 300}, "splits is 300; memory holds 256 samples per task."),
         ({"splits": 11, "split_by": "class"}, "splits is 11; a task has 10 classes, and splits are by class."),

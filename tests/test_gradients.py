@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from mgem_core import models
+from mgem_core import RunConfig, networks, run
 from mgem_core.gradients import (
     full_gradient,
     gradient,
@@ -23,14 +23,14 @@ def batches(benchmark="mnist5k-split", sizes=(5, 9, 9, 2)):
 
 @pytest.mark.parametrize("benchmark", ["mnist5k-split", "mnist5k-permutations"])
 def test_rows_at_once_are_the_rows_one_by_one_whatever_their_sizes(benchmark):
-    network, memory = models.build("mlp", 10, seed=0), pack(batches(benchmark))
+    network, memory = networks.build("mlp", (1, 28, 28), 10, seed=0), pack(batches(benchmark))
     for at_once, one_by_one in zip(rows_at_once(network, memory), rows_one_by_one(network, memory), strict=True):
         torch.testing.assert_close(at_once, one_by_one, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", models.NETWORKS)
+@pytest.mark.parametrize("name", ["mlp", "conv-small"])
 def test_a_row_is_the_gradient_of_its_samples(name):
-    network, rows = models.build(name, 10, seed=0), batches()
+    network, rows = networks.build(name, (1, 28, 28), 10, seed=0), batches()
     together = memory_rows(network, pack(rows))
     for c, batch in enumerate(rows):
         _, g = gradient(network, batch)
@@ -39,13 +39,13 @@ def test_a_row_is_the_gradient_of_its_samples(name):
 
 
 def test_logits_of_other_tasks_get_no_gradient():
-    network, batch = models.build("mlp", 10, seed=0), batches()[1]
+    network, batch = networks.build("mlp", (1, 28, 28), 10, seed=0), batches()[1]
     _, g = gradient(network, batch)
     assert g[-1].nonzero().flatten().tolist() == [2, 3]
 
 
 def test_memory_passes_update_batch_norm_statistics_and_looking_does_not():
-    network, memory = models.build("conv-small", 10, seed=0), pack(batches())
+    network, memory = networks.build("conv-small", (1, 28, 28), 10, seed=0), pack(batches())
     before = network.norm1.running_mean.clone()
     with kept_statistics(network):
         memory_rows(network, memory)
@@ -57,7 +57,7 @@ def test_memory_passes_update_batch_norm_statistics_and_looking_does_not():
 
 
 def test_the_gradient_of_chunks_is_that_of_the_whole():
-    network, stream = models.build("mlp", 10, seed=0), BENCHMARKS["mnist5k-split"].open(1, 0)
+    network, stream = networks.build("mlp", (1, 28, 28), 10, seed=0), BENCHMARKS["mnist5k-split"].open(1, 0)
     train = stream.tasks[0].train
     parts = [stream.batch(0, part) for part in np.array_split(train, 3)]
     for whole, chunked in zip(
@@ -66,12 +66,61 @@ def test_the_gradient_of_chunks_is_that_of_the_whole():
         torch.testing.assert_close(whole, chunked, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", models.NETWORKS)
+@pytest.mark.parametrize("name", ["mlp", "conv-small"])
 def test_squared_gradients_are_those_of_each_sample_alone(name):
-    network, batch = models.build(name, 10, seed=0), batches(sizes=(70,))[0]
+    network, batch = networks.build(name, (1, 28, 28), 10, seed=0), batches(sizes=(70,))[0]
     got = squared_gradients(network, batch)
     assert network.training
     network.eval()
     alone = [gradient(network, type(batch)(batch.x[i : i + 1], batch.y[i : i + 1], batch.mask))[1] for i in range(70)]
     for got_l, each in zip(got, zip(*alone, strict=True), strict=True):
         torch.testing.assert_close(got_l, torch.stack(each).square().mean(0), rtol=1e-3, atol=1e-9)
+
+
+class WithoutGradients(torch.nn.Module):
+    """Two layers that the loss does not depend on: one is not used, the output of the other is thrown away."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.unused, self.ignored, self.used = (torch.nn.Linear(784, 10) for _ in range(3))
+        self.norm = torch.nn.BatchNorm1d(784) if norm else torch.nn.Identity()
+
+    def forward(self, x):
+        x = self.norm(x.flatten(1))
+        self.ignored(x)
+        return self.used(x)
+
+
+@pytest.mark.parametrize("norm", [False, True], ids=["rows at once", "rows one by one"])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_parameters_without_a_gradient_get_zeros(norm, frozen):
+    network, rows = WithoutGradients(norm), batches()
+    network.unused.weight.requires_grad_(not frozen)
+    together = memory_rows(network, pack(rows))
+    names = [name for name, _ in network.named_parameters()]
+    for c, batch in enumerate(rows):
+        _, g = gradient(network, batch)
+        for name, row, g_l in zip(names, together, g, strict=True):
+            assert row[c].any() == g_l.any() == (name.partition(".")[0] in ("used", "norm")), name
+            torch.testing.assert_close(row[c], g_l, rtol=1e-4, atol=1e-6)
+    for name, square in zip(names, squared_gradients(network, rows[0]), strict=True):
+        assert square.any() == (name.partition(".")[0] in ("used", "norm"))
+
+
+@pytest.mark.parametrize("method", ["gem", "ewc", "mer", "single", "independent"])
+def test_a_run_leaves_parameters_without_a_gradient_where_they_are(method, monkeypatch):
+    made = []
+
+    def build(*arguments, **options):
+        made.append(WithoutGradients(norm=False))
+        made[-1].unused.weight.requires_grad_(False)
+        made[-1].before = [p.detach().clone() for p in made[-1].parameters()]
+        return made[-1]
+
+    monkeypatch.setattr("mgem_core.learners._learner.build", build)
+    config = RunConfig(method=method, tasks=2, iterations=2, trigger="always", probe_every=1, snap_every=1, ewc_samples=5)
+    *_, last = run(config)
+    assert last.status == "finished"
+    for network in made:
+        parts = zip(network.named_parameters(), network.before, strict=True)
+        assert {name for (name, p), old in parts if not torch.equal(p, old)} == {"used.weight", "used.bias"}

@@ -39,15 +39,18 @@ EDITS_THAT_DECIDE = {
     "the engine": ("engine.py", "self.step += 1", "self.step += 1 + 0"),
     "the method": ("learners/gem.py", "self.remembered.append", "self.remembered.extend"),
     "the benchmark": ("streams/mnist5k.py", "TRAIN_PER_CLASS = 28, 400", "TRAIN_PER_CLASS = 28, 399"),
+    "the network": ("networks/mlp.py", "HIDDEN = 100", "HIDDEN = 99"),
+    "what networks share": ("networks/_initialised.py", "xavier_uniform_", "xavier_normal_"),
     "what all methods share": ("learners/_learner.py", "alpha=-self.config.lr", "alpha=-2 * self.config.lr"),
 }
 EDITS_THAT_DO_NOT = {
     "a docstring": ("engine.py", '"""run(config) → events', '"""Other words; run(config) → events'),
     "a docstring of a function": ("dual.py", '"""Gram matrices per tensor', '"""Some other words'),
-    "a comment": ("engine.py", "# images per pass", "# so many images per pass"),
+    "a comment": ("engine.py", "# the next step to take", "# the step to take next"),
     "the layout": ("dual.py", "    blocks = np.zeros", "\n\n    blocks   =   np.zeros"),
     "another method": ("learners/ewc.py", "F += fisher_l", "F += 2 * fisher_l"),
     "another benchmark": ("streams/mnist.py", "TRAIN, TEST = 60_000", "TRAIN, TEST = 59_999"),
+    "another network": ("networks/conv5.py", "WIDTHS = (128,", "WIDTHS = (64,"),
     "what only shows results": ("report.py", "accuracy in percent", "percent"),
 }
 
@@ -120,5 +123,16 @@ def test_all_code_that_decides_numbers_is_loaded_with_the_engine():
     """So what is edited later is not run, whichever method or benchmark comes next."""
     code = "import sys, mgem_core.engine; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    files = [name for name in keys._parts() if name not in keys.LIBRARIES]
+    files = [name for name in keys._parts() if name not in keys._libraries()]
     assert {f"mgem_core.{name}".replace("/", ".").removesuffix(".__init__") for name in files} <= set(loaded)
+
+
+def test_a_network_of_another_package_names_its_version(monkeypatch):
+    version = metadata.version
+    before = {name: key_of(name) for name in ("mlp", "resnet18")}
+    monkeypatch.setattr(keys.metadata, "version", lambda name: "0.0" if name == "torchvision" else version(name))
+    assert [name for name in before if key_of(name) != before[name]] == ["resnet18"]
+
+
+def key_of(network):
+    return expected_keys([RunConfig(benchmark="mnist5k-split", network=network)])

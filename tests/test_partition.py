@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from mgem_core import models
-from mgem_core.partition import modules, splits
+from mgem_core import networks
+from mgem_core.partition import modules, simplest, splits
 
-MLP, CONV = models.layers("mlp", 10), models.layers("conv-small", 10)
+MLP, CONV = networks.layers("mlp", (1, 28, 28), 10), networks.layers("conv-small", (1, 28, 28), 10)
+RESNET = networks.layers("resnet18", (3, 32, 32), 100)
 
 
 def test_as_many_modules_as_layers_is_one_per_layer():
@@ -27,7 +28,7 @@ def test_more_modules_break_the_largest_layers_into_tensors():
     assert modules(MLP, 6) == (0, 1, 2, 3, 4, 5)
 
 
-@pytest.mark.parametrize("layers", [MLP, CONV])
+@pytest.mark.parametrize("layers", [MLP, CONV, RESNET])
 def test_every_count_up_to_the_tensors_gives_that_many_modules(layers):
     tensors = [name for layer in layers for name in layer.tensors]
     for wanted in range(1, len(tensors) + 1):
@@ -44,6 +45,40 @@ def test_an_impossible_count_is_an_error_that_tells_the_range(wanted):
 
 def test_a_mapping_may_name_layers_and_tensors():
     assert modules(MLP, {"fc1": 5, "fc2.weight": 5, "fc2.bias": 2, "fc3": 2}) == (0, 0, 0, 1, 1, 1)
+
+
+def test_a_mapping_may_name_what_several_names_begin_with():
+    stages = {"conv1": 0, "bn1": 0, "layer1": 0, "layer2": 1, "layer3": 2, "layer4": 3, "fc": 3}
+    tensors = [name for layer in RESNET for name in layer.tensors]
+    expected = tuple(stages[name.split(".")[0]] for name in tensors)
+    assert modules(RESNET, stages) == expected
+    assert simplest(RESNET, expected) == stages
+
+
+def test_of_several_names_for_a_tensor_the_longest_counts():
+    stages = {"conv1": 0, "bn1": 0, "layer1": 0, "layer2": 0, "layer3": 0, "layer4": 0, "fc": 0}
+    finer = {"layer4.1.bn2.bias": 2, "layer4.1": 1, **stages}
+    found = dict(zip((name for layer in RESNET for name in layer.tensors), modules(RESNET, finer), strict=True))
+    assert {name for name, module in found.items() if module == 2} == {"layer4.1.bn2.bias"}
+    ones = {name for name, module in found.items() if module == 1}
+    assert ones == {name for name in found if name.startswith("layer4.1.")} - {"layer4.1.bn2.bias"}
+    assert modules(RESNET, simplest(RESNET, tuple(found.values()))) == tuple(found.values())
+
+
+def test_a_name_begins_with_whole_parts_only():
+    with pytest.raises(
+        ValueError, match="'layer' is no layer or tensor of this network; its parts are conv1, bn1, layer1,"
+    ):
+        modules(RESNET, {"layer": 0, "conv1": 0, "bn1": 0, "fc": 0})
+
+
+@pytest.mark.parametrize("layers", [MLP, CONV, RESNET])
+def test_a_module_for_each_layer_or_tensor_is_also_a_number_of_modules(layers):
+    tensors = sum(len(layer.tensors) for layer in layers)
+    assert modules(layers, "layers") == modules(layers, len(layers))
+    assert modules(layers, "tensors") == tuple(range(tensors))
+    assert simplest(layers, modules(layers, "layers")) == len(layers)
+    assert simplest(layers, modules(layers, "tensors")) == tensors
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_a_run_interrupted_under_other_code_starts_again_and_is_stored_under_the
     one = Runner(store, InlinePool())
     tick_until(one, lambda: store.checkpoint(1).exists())
     old_key, old = one_run(store)["key"], store.checkpoint(1).read_bytes()
-    monkeypatch.setattr(keys, "code_version", lambda method, benchmark, part: "newer")
+    monkeypatch.setattr(keys, "code_version", lambda *run: "newer")
     one = Runner(store, InlinePool())
     tick_until(one, lambda: one_run(store)["notice"])
     assert store.checkpoint(1).with_name("1.pt.set-aside").read_bytes() == old

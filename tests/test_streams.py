@@ -20,7 +20,7 @@ def test_what_a_benchmark_says_of_itself_is_true_of_its_stream(name):
     assert min(len(task.train) for task in stream.tasks) == benchmark.train_per_task
     for t, task in enumerate(stream.tasks):
         batch = stream.batch(t, task.train[:20])
-        assert batch.x.shape == (20, *stream.shape)
+        assert batch.x.shape == (20, *stream.shape) == (20, *benchmark.shape)
         assert batch.x.dtype == torch.float32
         assert 0 <= batch.x.min() <= batch.x.max() <= 1
         labels = stream.labels[task.train].unique().tolist()

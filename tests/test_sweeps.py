@@ -48,6 +48,8 @@ def test_combinations_that_mean_the_same_run_are_one():
         ({"strength": -0.0}, {"strength": 0.0}),
         ({"strength": (-0.0, 0.5, 0.5, 0.5)}, {"strength": (0.0, 0.5, 0.5, 0.5)}),
         ({"modules": {"fc1": 0, "fc2": 1, "fc3": 2}}, {"modules": 3}),
+        ({"modules": "layers"}, {"modules": 3}),
+        ({"modules": "tensors"}, {"modules": 6}),
         ({"modules": {"fc1": 7, "fc2": 3, "fc3": 3}}, {"modules": {"fc1": 0, "fc2": 1, "fc3.weight": 1, "fc3.bias": 1}}),
         ({"modules": {"fc1": 1, "fc2": 0, "fc3": 1}}, {"modules": {"fc1": 0, "fc2": 5, "fc3": 0}}),
         ({"ridge": 0.0, "ridge_kind": "absolute"}, {"ridge": 0.0}),

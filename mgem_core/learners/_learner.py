@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mgem_core import models
+from mgem_core.networks import build
 from mgem_core.randomness import rng
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ class Learner:
         from torch import nn
 
         self.config, self.stream, self.device = config, stream, device
+        seeds = [int(rng(config.seed, "weights", i).integers(2**63)) for i in range(networks)]
         self.networks = nn.ModuleList(
-            models.build(config.network, stream.classes, int(rng(config.seed, "weights", i).integers(2**63)), networks)
-            for i in range(networks)
+            build(config.network, stream.shape, stream.classes, seed, width=1 / networks) for seed in seeds
         ).to(device)
 
     @property
@@ -73,7 +73,8 @@ class Learner:
         import torch
 
         with torch.no_grad():
-            torch._foreach_add_(list(self.network_of(task).parameters()), step.z, alpha=-self.config.lr)
+            for theta_l, z_l in zip(self.network_of(task).parameters(), step.z, strict=True):
+                theta_l.add_(z_l, alpha=-self.config.lr)
         return step
 
     def check(self, task: int, shown: np.ndarray) -> None:

@@ -57,17 +57,12 @@ class AGEM(Learner):
             self.learned(task, images)
 
 
-def label(config: RunConfig) -> str:
-    modules = max(config.module_of) + 1
-    return "A-GEM" if modules == 1 else f"A-GEM({modules}{'' if isinstance(config.modules, int) else '*'})"
-
-
 register(
     Method(
         name="agem",
         about="averaged GEM: one constraint, the mean gradient on samples of all memories",
         learner=AGEM,
-        label=label,
+        label=lambda config: "A-GEM" if config.modules_in_words == "1" else f"A-GEM({config.modules_in_words})",
         families={"A-GEM": Style("#7B3294", "x", "X")},
         fields=("modules", "memory"),
         options={

@@ -86,17 +86,12 @@ class GEM(Learner):
 
 def label(config: RunConfig) -> str:
     """The paper's name, e.g. "p-mGEM(4)"; a star marks a partition of the user's own."""
-    D = count_modules(config)
+    D = config.modules_in_words
     if config.solver == "approx":
         return f"approx-GEM({D},{config.splits})"
     if config.splits == 1:
         return "GEM" if D == "1" else f"p-mGEM({D})"
     return f"d-mGEM({config.splits})" if D == "1" else f"md-GEM({D},{config.splits})"
-
-
-def count_modules(config: RunConfig) -> str:
-    count = max(config.module_of) + 1
-    return f"{count}" if isinstance(config.modules, int) or count == 1 else f"{count}*"
 
 
 def meaningless(config: RunConfig) -> set[str]:

@@ -28,6 +28,7 @@ class Dataset:
 class Benchmark:
     name: str
     title: str
+    shape: tuple[int, int, int]  # of an image: channels, height, width
     classes: int  # outputs of the network
     train_per_task: int  # training images in the smallest task
     classes_per_task: int

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream, Task
 
 SIDE = 28
+SHAPE = (1, SIDE, SIDE)
 TRAIN, TEST = 60_000, 10_000
 
 
@@ -106,7 +107,7 @@ def _opened(tasks: list[Task]) -> Stream:
     from mgem_core.streams._stream import Stream
 
     images, labels = digits(folder())
-    return Stream(images, labels, (1, SIDE, SIDE), 10, tasks)
+    return Stream(images, labels, SHAPE, 10, tasks)
 
 
 _DATASET = Dataset("mnist", "MNIST", folder, lack, fetch)
@@ -120,4 +121,4 @@ for name, title, open_stream in (
     ("mnist-permutations", "MNIST Permutations", permutations),
     ("mnist-rotations", "MNIST Rotations", rotations),
 ):
-    register(Benchmark(name, title, 10, TRAIN, 10, 100, _PAPER, open_stream, _RATES, _DATASET))
+    register(Benchmark(name, title, SHAPE, 10, TRAIN, 10, 100, _PAPER, open_stream, _RATES, _DATASET))

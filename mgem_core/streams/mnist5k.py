@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream, Task
 
 SIDE, TRAIN_PER_CLASS = 28, 400
+SHAPE = (1, SIDE, SIDE)
 
 
 @cache
@@ -63,7 +64,7 @@ def _opened(tasks: list[Task]) -> Stream:
     from mgem_core.streams._stream import Stream
 
     images, labels = digits()
-    return Stream(images, labels, (1, SIDE, SIDE), 10, tasks)
+    return Stream(images, labels, SHAPE, 10, tasks)
 
 
 # Learning rates as measured: 0.1 (the default) is best, or within a point of it, but where named here.
@@ -76,5 +77,5 @@ for name, title, open_stream in (
     ("mnist5k-permutations", "MNIST Permutations (5,000 digits)", permutations),
     ("mnist5k-rotations", "MNIST Rotations (5,000 digits)", rotations),
 ):
-    register(Benchmark(name, title, 10, 4000, 10, 100, _MLP, open_stream, _MLP_RATES))
-register(Benchmark("mnist5k-split", "Split MNIST (5,000 digits)", 10, 800, 2, 5, _CONV, split, _CONV_RATES))
+    register(Benchmark(name, title, SHAPE, 10, 4000, 10, 100, _MLP, open_stream, _MLP_RATES))
+register(Benchmark("mnist5k-split", "Split MNIST (5,000 digits)", SHAPE, 10, 800, 2, 5, _CONV, split, _CONV_RATES))

@@ -54,6 +54,26 @@ def test_a_first_visit_offers_the_quick_look_and_one_click_launches_it(store):
     assert page.query_params["sweep"] == "s1"
 
 
+def test_a_network_that_cannot_take_the_images_is_told_in_a_sentence(store):
+    page = opened()
+    page.selectbox(key="run network").select("conv5").run()
+    assert not page.exception
+    assert "it needs images of at least 32 × 32, and mnist5k-permutations has 1 × 28 × 28" in told(page)
+
+
+def test_an_own_partition_may_name_parts_of_the_network(store):
+    page = opened()
+    page.selectbox(key="run network").select("resnet18").run()
+    page.text_input(key="run own").input("conv1=0,bn1=0,layer1=0,layer2=0,layer3=0,layer4=1,fc=1").run()
+    assert not page.exception
+    assert not page.error
+    page.text_input(key="run own").input("layers").run()
+    assert not page.exception
+    assert not page.error
+    page.text_input(key="run own").input("layer5=0").run()
+    assert "'layer5' is no layer or tensor of this network" in told(page)
+
+
 def test_launch_queues_what_the_widgets_say(store):
     page = opened()
     page.selectbox(key="preset").select("modules-against-strength").run()

@@ -1,9 +1,12 @@
 """What a form says → SweepSpec, and back."""
 
+from dataclasses import replace
+
 import form
 import pytest
 
 from mgem_core.presets import PRESETS
+from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
 
 
@@ -60,6 +63,7 @@ def test_a_run_in_the_widgets_means_that_run():
         ({"strengths": [-1.0]}, "strength is -1.0; it must be a number from 0 to a million"),
         ({"trigger": []}, "Choose at least a trigger."),
         ({"families": ["EWC"], "own": "fc1=0,fc2=0,fc3=1", "strengths": []}, "Choose at least a memory strength."),
+        ({"network": "conv5"}, "network is 'conv5'; it needs images of at least 32 × 32, and mnist5k-permutations has"),
         ({"lr": 0.0}, "Learning rate is 0.0; it must be greater than 0."),
     ],
 )
@@ -78,7 +82,16 @@ def test_what_can_be_launched_is_no_problem(monkeypatch, tmp_path):
 
 
 def test_a_partition_is_a_block_per_tensor_coloured_by_module():
-    html = form.bar("mlp", 3)
+    html = form.bar(form.layers_to_train("mlp", "mnist5k-permutations"), 3)
     assert html.count("<span title=") == 6
     assert len({part.split(";")[0] for part in html.split("background:")[1:]}) == 3
     assert "fc1.weight: 78,400 parameters, module 1" in html
+
+
+def test_the_picture_of_a_partition_is_that_of_the_network_to_be_trained(monkeypatch):
+    digits = BENCHMARKS["mnist5k-permutations"]
+    monkeypatch.setitem(BENCHMARKS, "photos", replace(digits, name="photos", shape=(3, 32, 32), classes=100))
+    assert "fc1.weight: 307,200 parameters, module 1" in form.bar(form.layers_to_train("mlp", "photos"), "layers")
+    assert "conv5.bias: 100 parameters, module 9" in form.bar(form.layers_to_train("conv5", "photos"), "layers")
+    assert "fc.bias: 100 parameters, module 62" in form.bar(form.layers_to_train("resnet18", "photos"), "tensors")
+    assert form.layers_to_train("conv5", "mnist5k-permutations") == []

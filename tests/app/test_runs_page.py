@@ -120,7 +120,7 @@ def test_several_runs_are_compared(store, finished):
 def test_many_runs_are_chosen_at_once_and_deleted(store, finished):
     page = press(opened(find="p-mGEM"), "Choose these 2")
     assert page.query_params["runs"] == "r4,r3"
-    assert "Delete 2 runs and all they told?" in told(page)
+    assert "Delete 2 runs with all results?" in told(page)
     page = press(page, "Delete 2 runs")
     assert count(store) == 2
     assert "runs" not in page.query_params

@@ -1,0 +1,48 @@
+"""The paper's network for Split CIFAR100: five convolutions, the last of which gives the logits."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from mgem_core.networks import Network, register
+from mgem_core.networks._layer import Layer, Shape, conv, norm, scaled
+
+if TYPE_CHECKING:
+    from torch import nn
+
+WIDTHS = (128, 256, 512, 1024)
+
+
+def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
+    channels = _channels(shape, width)
+    parts = []
+    for i, (inputs, outputs) in enumerate(pairwise(channels), start=1):
+        parts += [conv(f"conv{i}", inputs, outputs, 4), norm(f"norm{i}", outputs)]
+    return [*parts, conv("conv5", channels[-1], classes, 2, bias=True)]
+
+
+def build(shape: Shape, classes: int, width: float) -> nn.Module:
+    """Images of 32 × 32 give one position per logit, as in the paper; larger ones several, of which the mean counts."""
+    from torch import nn
+
+    from mgem_core.networks._initialised import conv
+
+    channels = _channels(shape, width)
+    network = nn.Sequential()
+    for i, (inputs, outputs) in enumerate(pairwise(channels), start=1):
+        network.add_module(f"conv{i}", conv(inputs, outputs, 4, stride=2, padding=1))
+        network.add_module(f"norm{i}", nn.BatchNorm2d(outputs))
+        network.add_module(f"a{i}", nn.ReLU())
+    network.add_module("conv5", conv(channels[-1], classes, 2, bias=True))
+    network.add_module("pool", nn.AdaptiveAvgPool2d(1))
+    network.add_module("flat", nn.Flatten())
+    return network
+
+
+def _channels(shape: Shape, width: float) -> list[int]:
+    return [shape[0], *(scaled(full, width) for full in WIDTHS)]
+
+
+# Four halvings of 32 pixels leave 2, which the last convolution needs.
+register(Network("conv5", layers, build, smallest_side=32, images_per_pass=1024))

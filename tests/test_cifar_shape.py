@@ -1,0 +1,90 @@
+"""Whole runs of the larger networks, on random images of CIFAR's shape."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mgem_core import RunConfig, engine, run
+from mgem_core.events import Finished, Probed, TaskLearned
+from mgem_core.networks import NETWORKS
+from mgem_core.streams import BENCHMARKS, Benchmark
+from mgem_core.streams._stream import Stream, Task
+
+SHAPE, TRAIN, TEST = (3, 32, 32), 40, 10
+
+
+def open_stream(tasks, seed):
+    """Each task has images of its own, of two classes of its own."""
+    draw, each = np.random.default_rng(seed), TRAIN + TEST
+    images = draw.integers(0, 256, (tasks * each, math.prod(SHAPE)), dtype=np.uint8)
+    labels = np.repeat(2 * np.arange(tasks), each) + np.tile([0, 1], tasks * each // 2)
+    starts = [task * each for task in range(tasks)]
+    parts = [(np.arange(start, start + TRAIN), np.arange(start + TRAIN, start + each)) for start in starts]
+    return Stream(
+        images, labels, SHAPE, 10, [Task(f"{t}", *part, classes=(2 * t, 2 * t + 1)) for t, part in enumerate(parts)]
+    )
+
+
+@pytest.fixture(autouse=True)
+def benchmark(monkeypatch):
+    defaults = {"network": "conv5", "tasks": 2, "iterations": 2, "batch_size": 8, "memory": 4, "probe_every": 2}
+    benchmark = Benchmark("noise", "Noise", SHAPE, 10, TRAIN, 2, 5, defaults, open_stream, {"gem": 0.01})
+    monkeypatch.setitem(BENCHMARKS, "noise", benchmark)
+    monkeypatch.setattr(engine, "run_key", lambda config, device: "noise")  # the key reads the benchmark's file
+
+
+def finished(**fields):
+    events = list(run(RunConfig(benchmark="noise", **fields)))
+    *before, last = events
+    assert isinstance(last, Finished)
+    assert (last.status, last.message) == ("finished", "")
+    assert sum(isinstance(event, TaskLearned) for event in before) == 2
+    return last, before
+
+
+STAGES = "conv1=0,bn1=0,layer1=0,layer2=1,layer3=2,layer4=3,fc=3"
+
+
+@pytest.mark.parametrize(
+    ("fields", "label"),
+    [
+        ({"network": "conv5", "modules": "layers", "trigger": "always"}, "p-mGEM(9)"),
+        ({"network": "resnet18", "iterations": 1}, "GEM"),
+        pytest.param({"network": "conv5", "splits": 2}, "d-mGEM(2)", marks=pytest.mark.slow),
+        pytest.param({"network": "resnet18", "modules": STAGES, "splits": 2}, "md-GEM(4*,2)", marks=pytest.mark.slow),
+        pytest.param({"network": "resnet18", "modules": "tensors"}, "p-mGEM(62)", marks=pytest.mark.slow),
+    ],
+)
+def test_two_tasks_of_gem(fields, label):
+    assert RunConfig(benchmark="noise", **fields).label == label
+    probes = [event for event in finished(**fields)[1] if isinstance(event, Probed)]
+    assert probes
+    assert all(np.isfinite([*probe.gs_z, *probe.memory_z, probe.norm_z]).all() for probe in probes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", ["conv5", "resnet18"])
+@pytest.mark.parametrize("method", ["independent", "ewc", "mer"])
+def test_two_tasks_of_other_methods(network, method):
+    finished(network=network, method=method, iterations=1, batch_size=2, ewc_samples=2, lr=0.001)
+
+
+@pytest.mark.slow
+def test_a_run_of_resnet18_is_repeatable():
+    one, same = (finished(network="resnet18", iterations=1)[0].fingerprint for _ in range(2))
+    assert one == same
+
+
+def test_where_a_whole_set_is_needed_the_network_says_how_many_images_a_pass_takes(monkeypatch):
+    passes, batch = [], Stream.batch
+
+    def counted(stream, task, indices):
+        passes.append(len(indices))
+        return batch(stream, task, indices)
+
+    monkeypatch.setattr(Stream, "batch", counted)
+    monkeypatch.setitem(NETWORKS, "mlp", replace(NETWORKS["mlp"], images_per_pass=16))
+    finished(network="mlp")
+    assert max(passes) == 16
