@@ -124,12 +124,14 @@ class Store:
 
     def _prepare(self) -> None:
         """Check that this is a store before anything is written into it."""
-        version = self.db.execute("PRAGMA user_version").fetchone()[0]
+        # In one query: another process may be making the store.
+        both = "SELECT (SELECT user_version FROM pragma_user_version), group_concat(name) FROM sqlite_master"
+        version, names = self.db.execute(f"{both} WHERE type = 'table'").fetchone()
+        tables = set((names or "").split(",")) - {""}
         if version > len(MIGRATIONS):
             raise UsageError(
                 f"{self.path} was written by a newer version of mgem (schema {version}); update mgem to use it."
             )
-        tables = {row[0] for row in self.db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if (version or tables) and not tables >= TABLES:
             raise UsageError(f"{self.path} is a database of another program; move it away, or set MGEM_HOME elsewhere.")
         if tables and not version:

@@ -1,4 +1,6 @@
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -299,3 +301,14 @@ def test_a_store_is_current_until_its_file_is_deleted_or_replaced(tmp_path):
     assert opened.is_current()
     (tmp_path / "runs.db").unlink()
     assert not opened.is_current()
+
+
+def test_many_processes_that_make_a_store_at_once_make_one(tmp_path):
+    code = "import sys, pathlib; from mgem_core.store import Store; input(); Store(pathlib.Path(sys.argv[1])).counts()"
+    command = [sys.executable, "-c", code, str(tmp_path / "runs.db")]
+    makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    for maker in makers:  # all have imported and wait
+        maker.stdin.write("\n")
+        maker.stdin.flush()
+    assert [maker.communicate()[1] for maker in makers] == [""] * 6
+    assert [maker.returncode for maker in makers] == [0] * 6

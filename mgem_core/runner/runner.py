@@ -119,14 +119,14 @@ class Runner:
     def _checkpoint(self, run: int) -> bytes | None:
         """What the run goes on from. A checkpoint ahead of the store would leave a gap: that run starts again."""
         path = self.store.checkpoint(run)
-        if not path.exists():
-            return None
         try:
             content = path.read_bytes()
             header = read_header(content)
             if self.store.events_until(run, header.task, header.step) == header.events:
                 return content
             reason = f"does not fit the store, which lacks some of the {header.events} events before it"
+        except FileNotFoundError:
+            return None
         except UnusableCheckpointError as error:
             reason = str(error)
         except OSError as error:
