@@ -16,7 +16,7 @@ from mgem_core.sweeps import SweepSpec
 TITLES = {
     "quick-look": "Quick look",
     "modules-against-strength": "Modules against strength",
-    "built-in-digits": "Everything on built-in digits",
+    "built-in-digits": "The paper's methods on built-in digits",
 }
 OWN = "Your own"
 
@@ -66,7 +66,7 @@ def panel() -> tuple[dict[str, Any], Any]:
     _several("Methods", list(FAMILIES), "families")
     most = sum(len(layer.tensors) for layer in layers_to_train(_network(), _benchmark()))
     counts = sorted({*range(2, min(most, 9) + 1), *st.session_state[key("modules")]})
-    _several("Module counts", counts, "modules", "Parameter modules D of p-mGEM, md-GEM and approx-GEM")
+    _several("Module counts", counts, "modules", "Parameter modules D of p-mGEM, md-GEM, approx-GEM and A-GEM")
     with st.container():
         _partitions(_network(), _benchmark(), most)
     counts = sorted({2, 3, 4, 6, *st.session_state[key("splits")]})
@@ -131,7 +131,7 @@ def _partitions(network: str, benchmark: str, most: int) -> None:
         "Own partition",
         key=key("own"),
         placeholder=",".join(f"{name}={i}" for i, name in enumerate(names)),
-        help="A module number for every layer or tensor, or for all whose names begin alike; or layers, or tensors",
+        help="A module number for every layer, tensor or beginning of a name, like fc1=0,fc2=1; or: layers, or: tensors",
         on_change=_own,
         persist_state="session",
     )

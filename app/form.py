@@ -33,8 +33,9 @@ def said(spec: SweepSpec) -> dict[str, Any]:
     """A sweep as values of the widgets."""
     runs = spec.runs()
     gem = [run for run in runs if uses(run.method, "strength")] or [RunConfig()]
-    counts = [run.modules for run in gem if isinstance(run.modules, int)]
-    own = [run.modules for run in gem if isinstance(run.modules, dict)]
+    modular = [run for run in runs if uses(run.method, "modules")]
+    counts = [run.modules for run in modular if isinstance(run.modules, int)]
+    own = [run.modules for run in modular if isinstance(run.modules, dict)]
     asked = {name for part in (spec.base, *spec.grids) for name in part}
     first = runs[0]
     return {
@@ -62,7 +63,8 @@ def spec_of(said: dict[str, Any]) -> SweepSpec:
     base |= {"device": said["device"], **({"network": said["network"]} if said["network"] else {})}
     own = [said["own"]] if said["own"].strip() else []
     D, K = [n for n in said["modules"] if n > 1], [n for n in said["splits"] if n > 1]
-    alone = bool(own) and not {"p-mGEM", "md-GEM", "approx-GEM"} & set(said["families"])  # nobody else would take it
+    modular = {"p-mGEM", "md-GEM", "approx-GEM", *(name for name, method in BASELINES.items() if uses(method, "modules"))}
+    alone = bool(own) and not modular & set(said["families"])  # nobody else would take it
     families = [*said["families"], "p-mGEM"] if alone else said["families"]
     grids: dict[str, dict[str, list[Any]]] = {
         "GEM": {"modules": [1], "splits": [1]},
@@ -70,7 +72,10 @@ def spec_of(said: dict[str, Any]) -> SweepSpec:
         "d-mGEM": {"modules": [1], "splits": K},
         "md-GEM": {"modules": [*D, *own], "splits": K},
         "approx-GEM": {"solver": ["approx"], "modules": [*said["modules"], *own] or [1], "splits": said["splits"] or [1]},
-        **{name: {"method": [method]} for name, method in BASELINES.items()},
+        **{
+            name: {"method": [method], **({"modules": [1, *D, *own]} if name in modular else {})}
+            for name, method in BASELINES.items()
+        },
     }
     of_gem = {"strength": said["strengths"], **{name: said[name] for name in CHOICES}}
     chosen = [{**grids[name], **({} if name in BASELINES else of_gem)} for name in families]

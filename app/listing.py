@@ -131,7 +131,7 @@ def sweeps(store: Store, text: str = "") -> list[Row]:
     )
     of_seeds = (
         "SELECT sweep, avg(acc) AS acc FROM members JOIN runs ON runs.id = run WHERE status = 'finished' "
-        "GROUP BY sweep, json_remove(config, '$.seed')"
+        "GROUP BY sweep, configuration(config)"
     )
     best = dict(map(tuple, store.rows(f"SELECT sweep, max(acc) FROM ({of_seeds}) GROUP BY sweep")))
     rows = [{**row, "acc": best.get(row["id"])} for row in map(dict, store.rows(query))]

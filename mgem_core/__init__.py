@@ -6,13 +6,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mgem_core.config import RunConfig
-from mgem_core.errors import UsageError
-from mgem_core.events import Event
-from mgem_core.keys import remember_code
-from mgem_core.version import VERSION
+from mgem_core.fingerprints import remember_code
 
-remember_code()
+remember_code()  # before the code is loaded
+
+from mgem_core.config import RunConfig  # noqa: E402
+from mgem_core.errors import UsageError  # noqa: E402
+from mgem_core.events import Event  # noqa: E402
+from mgem_core.version import VERSION  # noqa: E402
+
 __version__ = VERSION
 __all__ = ["RunConfig", "UsageError", "run"]
 

@@ -1,7 +1,7 @@
 """Everything a user can ask of a run, validated in one place: every wrong value gets one sentence that says what to do."""
 
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast, get_args
 
 import numpy as np
@@ -30,7 +30,7 @@ def _modules(value: Any) -> Any:
             raise ValueError("it must map every layer or tensor to a module number, like fc1=0,fc2=0,fc3=1")
         return numbers
     if (number := _whole(value)) is None:
-        raise ValueError("it must be a whole number of modules, layers, tensors, or a mapping like fc1=0,fc2=0,fc3=1")
+        raise ValueError('it must be a whole number, "layers", "tensors", or a mapping like fc1=0,fc2=0,fc3=1')
     return number
 
 
@@ -146,17 +146,19 @@ class _CommonFields(BaseModel):
 
     def canonical(self) -> Self:
         """The same run written in one way: equal runs have equal canonical forms, with defaults where nothing matters."""
-        matters = self.relevant_fields()
-        defaults = _defaults(self.benchmark, self.method)
-        values = {name: value for name, value in defaults.items() if name not in matters}
-        if "strength" in matters:
+        values = {name: getattr(self, name) for name in self.relevant_fields()}
+        if "strength" in values:
             strengths = tuple(map(abs, np.atleast_1d(self.strength).tolist()))  # abs: −0 is 0
             values["strength"] = strengths[0] if len(set(strengths)) == 1 else strengths
-        if "modules" in matters:
+        if "modules" in values:
             values["modules"] = _simplest(self.network, self.facts.shape, self.facts.classes, self.module_of)
-        if self.snap_splits == self.splits:
+        if values.get("snap_splits") == self.splits:
             values["snap_splits"] = 0
-        return self.model_copy(update=values)
+        return type(self).model_validate(values)
+
+    def stored(self) -> str:
+        """As JSON, without the fields that do not matter: a store outlives the fields of other methods."""
+        return self.model_dump_json(include=set(self.relevant_fields()))
 
     def relevant_fields(self) -> list[str]:
         """The fields that decide what this run does."""
@@ -225,11 +227,6 @@ def _module_of(
 @lru_cache(maxsize=1000)
 def _simplest(network: str, shape: networks.Shape, classes: int, module_of: partition.Partition) -> int | dict[str, int]:
     return partition.simplest(networks.layers(network, shape, classes), module_of)
-
-
-@cache
-def _defaults(benchmark: str, method: str) -> dict[str, Any]:
-    return dict(RunConfig.model_validate({"benchmark": benchmark, "method": method}))
 
 
 def explain(error: ValidationError) -> str:

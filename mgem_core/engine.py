@@ -21,10 +21,11 @@ from mgem_core.config import RunConfig
 from mgem_core.dual import NoSolutionError
 from mgem_core.errors import UsageError
 from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned
+from mgem_core.fingerprints import code_has_changed
 from mgem_core.gradients import Gradient, full_gradient, inner, kept_statistics, memory_rows
 from mgem_core.home import replace_file, set_aside
-from mgem_core.keys import code_has_changed, run_key
-from mgem_core.learners import shares_network
+from mgem_core.keys import run_key
+from mgem_core.learners import shares_network, uses
 from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.networks import NETWORKS, _initialised  # noqa: F401  (loaded with the rest, so that keys name it rightly)
@@ -217,7 +218,7 @@ class _Run:
         """The gradients that the step to come will be held against, where a probe or a snapshot is due."""
         config = self.config
         probe = config.probe_every and self.step % config.probe_every == 0
-        snap = config.snap_every and self.step % config.snap_every == 0
+        snap = uses(config.method, "snap_every") and config.snap_every and self.step % config.snap_every == 0
         if not (probe or snap) or self.task == 0 or not shares_network(config.method):
             return None
         with kept_statistics(self.learner.network):

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from mgem_core.config import RunConfig
 from mgem_core.store import Store
-from mgem_core.sweeps import relative_work
+from mgem_core.sweeps import configuration_of, relative_work
 
 JUDGED = ("acc", "fwd", "bwd", "seconds")
 COLUMNS = (
@@ -29,7 +29,8 @@ def runs(store: Store, sweep: int | None = None) -> pd.DataFrame:
     rows = store.rows(f"SELECT {', '.join(COLUMNS)}, config FROM runs {where} ORDER BY id", *values)
     frame = pd.DataFrame([tuple(row) for row in rows], columns=[*COLUMNS, "configuration"])
     configs = pd.DataFrame([_fields(text) for text in frame["configuration"]], columns=[*RunConfig.model_fields])
-    frame["configuration"] = frame["configuration"].str.replace(r'"seed":[0-9]+,', "", regex=True)
+    seedless = frame["configuration"].str.replace(r'"seed":[0-9]+,', "", regex=True)  # fewer texts to look up
+    frame["configuration"] = [configuration_of(text) for text in seedless]
     frame = pd.concat([frame, configs], axis=1)
     done = (frame["task"] * frame["iterations"] + frame["step"]) / (frame["tasks"] * frame["iterations"])
     frame["progress"] = done.where(frame["status"] != "finished", 1.0).astype(float).fillna(0.0)

@@ -31,7 +31,7 @@ PRESETS: dict[str, tuple[str, SweepSpec]] = {
         ),
     ),
     "built-in-digits": (
-        "all methods on all built-in benchmarks",
+        "the paper's methods on all built-in benchmarks",
         _spec(
             {},
             benchmark=["mnist5k-permutations", "mnist5k-rotations", "mnist5k-split"],

@@ -20,7 +20,7 @@ from mgem_core.errors import UsageError
 from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
 from mgem_core.home import aside_of, file_identity
 from mgem_core.keys import expected_keys
-from mgem_core.sweeps import SweepSpec
+from mgem_core.sweeps import SweepSpec, configuration_of
 
 STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
 ENDED = ("finished", "failed", "diverged", "cancelled")
@@ -110,6 +110,7 @@ class Store:
                 raise UsageError(f"{path} {what}; move it away to start a new one.")
             self.db = sqlite3.connect(path, timeout=lock_seconds, isolation_level=None, check_same_thread=False)
             self.db.row_factory = sqlite3.Row
+            self.db.create_function("configuration", 1, configuration_of, deterministic=True)
         except (OSError, sqlite3.OperationalError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             remedy = "set MGEM_HOME to a folder that can be written"
@@ -203,15 +204,16 @@ class Store:
 
         A result may come from another device of the same kind; a run that has none yet must be asked for the same one.
         """
-        which = "key = ? AND (status = 'finished' OR config = ?) ORDER BY status = 'finished' DESC, id DESC LIMIT 1"
-        row = db.execute(f"SELECT id FROM runs WHERE {which}", (key, config.model_dump_json())).fetchone()
+        which = "key = ? AND (status = 'finished' OR configuration(config) = configuration(?))"
+        order = "ORDER BY status = 'finished' DESC, id DESC LIMIT 1"
+        row = db.execute(f"SELECT id FROM runs WHERE {which} {order}", (key, config.stored())).fetchone()
         if row is None:
             return None
         self._queue_again(db, [row["id"]])
         return int(row["id"])
 
     def _new_run(self, db: sqlite3.Connection, config: RunConfig, key: str, now: float) -> int:
-        values = (key, config.label, config.model_dump_json(), now)
+        values = (key, config.label, config.stored(), now)
         return int(db.execute("INSERT INTO runs (key, label, config, created) VALUES (?, ?, ?, ?)", values).lastrowid or 0)
 
     def cancel(self, runs: Sequence[int]) -> None:

@@ -1,10 +1,12 @@
 """A sweep: a grid over the fields of a run, and the different runs it comes to."""
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mgem_core.config import RunConfig
 from mgem_core.learners import METHODS
@@ -32,6 +34,21 @@ class SweepSpec(BaseModel):
         different = list(dict.fromkeys(config.canonical() for config in configs))
         turn = {seed: number for number, seed in enumerate(dict.fromkeys(config.seed for config in different))}
         return sorted(different, key=lambda config: turn[config.seed])
+
+
+@lru_cache(maxsize=20_000)
+def configuration_of(config: str) -> str:
+    """A stored config without its seed and what does not matter to it: equal for runs that differ in the seed alone.
+
+    Stores hold configs of several versions, which know more or fewer fields of other methods.
+    """
+    fields = json.loads(config)
+    fields.pop("seed", None)
+    try:
+        canonical = RunConfig.model_validate(fields).canonical()
+    except ValidationError:  # of a version that knew other benchmarks or methods
+        return json.dumps(fields)
+    return canonical.model_dump_json(include=set(canonical.relevant_fields()) - {"seed"})
 
 
 def relative_work(config: RunConfig) -> float:

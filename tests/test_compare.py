@@ -1,5 +1,6 @@
 """What the page Runs lists and tells apart."""
 
+import json
 from datetime import UTC, datetime
 
 import compare
@@ -192,9 +193,7 @@ def test_more_like_this_comes_to_just_these_runs(store):
     store.submit(SweepSpec(base={"method": "mer", "benchmark": "mnist5k-split", "mer_beta": 0.2}))
     runs = compare.chosen(store, [2, 3, 5])
     spec = compare.more_like(runs)
-    assert [run.model_dump(mode="json") for run in spec.runs()] == [
-        {name: run[name] for name in spec.runs()[0].model_dump()} for run in runs
-    ]
+    assert [json.loads(run.stored()) for run in spec.runs()] == [run["config"] for run in runs]
     assert set(spec.grids[0]) == {"benchmark", "method", "seed", "strength", "tasks", "iterations", "memory"}
 
 

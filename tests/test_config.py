@@ -60,14 +60,14 @@ def test_a_config_survives_json():
     ("fields", "sentence"),
     [
         ({"modules": 0}, "modules is 0; it must be from 1 to 6, the number of this network's parameter tensors."),
-        ({"modules": 2.5}, "modules is 2.5; it must be a whole number of modules, layers, tensors, or a mapping like"),
+        ({"modules": 2.5}, 'modules is 2.5; it must be a whole number, "layers", "tensors", or a mapping like'),
         (
             {"modules": {"fc1": 0}},
             "modules is {'fc1': 0}; 'fc2.weight' is in no module; assign every layer or tensor to one.",
         ),
         (
             {"modules": "layer"},
-            "modules is 'layer'; it must be a whole number of modules, layers, tensors, or a mapping like",
+            'modules is \'layer\'; it must be a whole number, "layers", "tensors", or a mapping like',
         ),
         (
             {"modules": "fc1=0,fc2=0,fc4=0"},

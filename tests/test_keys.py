@@ -1,5 +1,6 @@
 """A key changes with everything that decides a run's numbers, and with nothing else."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -8,20 +9,24 @@ from importlib import metadata
 
 import pytest
 
-from mgem_core import RunConfig, UsageError, engine, keys
-from mgem_core.keys import code_has_changed, expected_keys, remember_code, run_key
+from mgem_core import RunConfig, UsageError, engine, fingerprints
+from mgem_core.fingerprints import code_has_changed, remember_code
+from mgem_core.keys import expected_keys, own_parts, run_key
+from mgem_core.learners import METHODS
+from mgem_core.networks import NETWORKS
 from mgem_core.store import Store
+from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
 
 
 @pytest.fixture
 def code(tmp_path, monkeypatch):
     """A copy of the code that may be edited; keys are of that copy."""
-    shutil.copytree(keys.ROOT, tmp_path / "mgem_core", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(keys, "ROOT", tmp_path / "mgem_core")
-    keys._part_at_start.cache_clear()
+    shutil.copytree(fingerprints.ROOT, tmp_path / "mgem_core", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(fingerprints, "ROOT", tmp_path / "mgem_core")
+    fingerprints.part_at_start.cache_clear()
     yield tmp_path / "mgem_core"
-    keys._part_at_start.cache_clear()
+    fingerprints.part_at_start.cache_clear()
 
 
 def edit(file, old, new):
@@ -77,9 +82,9 @@ def test_the_key_names_versions_and_the_kind_of_device(monkeypatch):
     assert [run_key(RunConfig(), "cpu")] == expected_keys([RunConfig(device="cpu")])
     assert run_key(RunConfig(threads=2), "cpu") != run_key(RunConfig(), "cpu")
     before, version = key(), metadata.version
-    for library in keys.LIBRARIES:
+    for library in ("torch", "numpy", "quadprog", "mlxtend"):
         with monkeypatch.context() as other:
-            other.setattr(keys.metadata, "version", lambda name, one=library: "0.0" if name == one else version(name))
+            other.setattr(metadata, "version", lambda name, one=library: "0.0" if name == one else version(name))
             assert key() != before
             assert code_has_changed()
         assert not code_has_changed()
@@ -123,16 +128,49 @@ def test_all_code_that_decides_numbers_is_loaded_with_the_engine():
     """So what is edited later is not run, whichever method or benchmark comes next."""
     code = "import sys, mgem_core.engine; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    files = [name for name in keys._parts() if name not in keys._libraries()]
+    files = [name for name in fingerprints.parts() if name not in fingerprints.LIBRARIES]
     assert {f"mgem_core.{name}".replace("/", ".").removesuffix(".__init__") for name in files} <= set(loaded)
 
 
 def test_a_network_of_another_package_names_its_version(monkeypatch):
     version = metadata.version
     before = {name: key_of(name) for name in ("mlp", "resnet18")}
-    monkeypatch.setattr(keys.metadata, "version", lambda name: "0.0" if name == "torchvision" else version(name))
+    monkeypatch.setattr(metadata, "version", lambda name: "0.0" if name == "torchvision" else version(name))
     assert [name for name in before if key_of(name) != before[name]] == ["resnet18"]
 
 
 def key_of(network):
     return expected_keys([RunConfig(benchmark="mnist5k-split", network=network)])
+
+
+def test_a_library_that_is_being_replaced_counts_as_changed(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    remember_code()
+    monkeypatch.setattr(metadata, "version", missing)
+    assert code_has_changed()
+
+
+def test_every_run_finds_its_own_files():
+    for method in METHODS:
+        assert all((fingerprints.ROOT / f"{name}.py").is_file() for name in own_parts(RunConfig(method=method)))
+    for benchmark in BENCHMARKS:
+        assert all((fingerprints.ROOT / f"{name}.py").is_file() for name in own_parts(RunConfig(benchmark=benchmark)))
+    for network in NETWORKS.values():
+        assert (fingerprints.ROOT / "networks" / f"{network.build.__module__.rpartition('.')[2]}.py").is_file()
+
+
+DECIDE_NOTHING = {"mgem_core", "mgem_core.errors", "mgem_core.home", "mgem_core.config"}
+
+
+@pytest.mark.parametrize("folder", fingerprints.FOLDERS)
+def test_what_a_method_benchmark_or_network_imports_is_part_of_its_key(folder):
+    """Of the project, each file may import the core, what its folder shares, and what decides no number."""
+    shared = {f"mgem_core.{name}".replace("/", ".").removesuffix(".__init__") for name in fingerprints.shared_parts()}
+    for file in (fingerprints.ROOT / folder).glob("*.py"):
+        nodes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
+        imported = {node.module for node in nodes if node.module != "mgem_core"}
+        imported |= {f"mgem_core.{name.name}" for node in nodes if node.module == "mgem_core" for name in node.names}
+        ours = {name for name in imported if name.startswith("mgem_core")}
+        assert ours <= shared | DECIDE_NOTHING, file.name

@@ -1,3 +1,4 @@
+import json
 import sqlite3
 import subprocess
 import sys
@@ -312,3 +313,25 @@ def test_many_processes_that_make_a_store_at_once_make_one(tmp_path):
         maker.stdin.flush()
     assert [maker.communicate()[1] for maker in makers] == [""] * 6
     assert [maker.returncode for maker in makers] == [0] * 6
+
+
+def test_runs_of_versions_that_knew_fewer_fields_are_of_the_same_configuration(store):
+    """A method that is added later brings fields that older runs of other methods never had."""
+    spec = SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1]})
+    store.submit(spec)
+    with store.writing() as db:
+        for run, config in enumerate(spec.runs(), 1):
+            fields = {**json.loads(config.model_dump_json()), "ewc_lambda": 99.0}
+            del fields["er_replays"]
+            db.execute("UPDATE runs SET config = ? WHERE id = ?", (json.dumps(fields, separators=(",", ":")), run))
+    for _ in range(2):
+        finish(store, store.claim()[0])
+    sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1, 2]}))
+    assert store.runs_of(sweep) == [1, 2, 3]
+    assert frames.configurations(store, sweep)["runs"].tolist() == [3]
+    assert "er_replays" not in store.run_records([3])[0]["config"]
+
+
+def test_what_was_asked_for_and_not_yet_trained_is_not_asked_for_twice(store):
+    first = store.submit(SPEC)
+    assert store.runs_of(store.submit(SPEC)) == store.runs_of(first)

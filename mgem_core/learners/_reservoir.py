@@ -48,7 +48,10 @@ def batch_of(stream: Stream, samples: list[Sample]) -> Batch:
 
     from mgem_core.streams._stream import Batch
 
-    parts = [stream.batch(task, np.array([image])) for task, image in samples]
-    masks = [part.mask for part in parts if part.mask is not None]
-    x, y = torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts])
-    return Batch(x, y, torch.stack(masks) if masks else None)
+    tasks, images = np.array(samples).T
+    order = np.argsort(tasks, kind="stable")
+    parts = [stream.batch(int(task), images[order][tasks[order] == task]) for task in np.unique(tasks)]
+    back = torch.from_numpy(np.argsort(order)).to(parts[0].y.device)  # as drawn
+    x, y = torch.cat([part.x for part in parts])[back], torch.cat([part.y for part in parts])[back]
+    masks = [part.mask.expand(len(part.y), -1) for part in parts if part.mask is not None]
+    return Batch(x, y, torch.cat(masks)[back] if masks else None)

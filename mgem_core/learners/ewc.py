@@ -59,7 +59,7 @@ class EWC(Learner):
 register(
     Method(
         name="ewc",
-        about="elastic weight consolidation: a penalty on leaving what past tasks need",
+        about="elastic weight consolidation: a penalty on changing weights that past tasks need",
         learner=EWC,
         label=lambda config: "EWC",
         families={"EWC": Style("#56B4E9", "hexagon", "h")},

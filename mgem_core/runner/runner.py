@@ -13,8 +13,8 @@ from typing import Literal
 from mgem_core.checkpoints import UnusableCheckpointError, read_header
 from mgem_core.config import RunConfig
 from mgem_core.events import Event, Finished, Started
+from mgem_core.fingerprints import code_has_changed
 from mgem_core.home import replace_file, set_aside
-from mgem_core.keys import code_has_changed
 from mgem_core.runner import Accepted, Ended, Pool
 from mgem_core.runner.status import report_problem
 from mgem_core.store import Store, StoreUnavailableError

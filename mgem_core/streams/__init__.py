@@ -37,6 +37,7 @@ class Benchmark:
     open: Callable[[int, int], Stream]  # (tasks, seed) → the stream
     learning_rates: Mapping[str, float] = field(default_factory=dict)  # per method, found by measurement
     dataset: Dataset | None = None  # None: built in
+    packages: tuple[str, ...] = ()  # that its data come in: their versions are part of every key
 
     def missing(self) -> str:
         """Empty if the data is here; else one sentence: what is missing, where it was looked for, what brings it."""

