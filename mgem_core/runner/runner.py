@@ -50,11 +50,11 @@ class Runner:
                 is_busy, problem = self._tick(), self._reason_to_wait()
             except StoreUnavailableError as error:
                 is_busy, problem = True, f"{error} No run goes on until this is fixed."
-                time.sleep(RETRY)
             except CheckpointUnwritableError as error:
                 is_busy, problem = True, f"{error} Runs go on without it."
-                time.sleep(RETRY)
             self._report(problem)
+            if problem:
+                time.sleep(RETRY)
             if is_busy:
                 busy = time.monotonic()
             elif self.is_outdated:
