@@ -132,7 +132,6 @@ def test_without_room_the_problem_is_said_and_runs_go_on_when_there_is_some(home
     store.submit(SweepSpec(base={**SHORT, "iterations": 200}, grid={"seed": [0, 1]}))
     problem = until(current_problem)
     assert what in problem
-    assert problem in (home / "runner.log").read_text() if (home / "runner.log").exists() else True
     limit_files(runner.pid, resource.RLIM_INFINITY)
     until(lambda: store.counts()["finished"] == 2)
     assert [run["error"] for run in store.run_records()] == [None, None]

@@ -34,7 +34,7 @@ class Learner:
         """`networks` of them share the width of one; most methods have one."""
         from torch import nn
 
-        self.config, self.stream, self.device = config, stream, device
+        self.config, self.stream = config, stream
         seeds = [int(rng(config.seed, "weights", i).integers(2**63)) for i in range(networks)]
         self.networks = nn.ModuleList(
             build(config.network, stream.shape, stream.classes, seed, width=1 / networks) for seed in seeds
