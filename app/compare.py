@@ -10,10 +10,10 @@ from listing import RUN_COLUMNS, Row, run_row, strength_of
 from pydantic import ValidationError
 
 from mgem_core import RunConfig, frames
-from mgem_core.figures.data import mean_std, strength
 from mgem_core.learners import fields_of_some, uses
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
+from mgem_core.text import mean_and_error, strength
 
 JUDGED = {"acc": "ACC, %", "fwd": "FWD, %", "bwd": "BWD, points"}
 
@@ -21,8 +21,8 @@ JUDGED = {"acc": "ACC, %", "fwd": "FWD, %", "bwd": "BWD, points"}
 def chosen(store: Store, ids: Sequence[int]) -> list[Row]:
     """The runs of these ids that are in the store, in this order; `config` holds the fields that mean something to them."""
     known = list(dict.fromkeys(run for run in ids if run < 2**63))
-    rows = store.rows("SELECT * FROM runs WHERE id IN (SELECT value FROM json_each(?))", json.dumps(known))
-    found = {row["id"]: {**(config := json.loads(row["config"])), **dict(row), "config": telling(config)} for row in rows}
+    records = store.run_records(known)
+    found = {run["id"]: {**run["config"], **run, "config": telling(run["config"])} for run in records}
     return [found[run] for run in known if run in found]
 
 
@@ -80,7 +80,7 @@ def side_by_side(runs: Sequence[Row], colors: Sequence[str]) -> tuple[list[Row],
             told = run["config"].get(name)
             cells[name] = {"text": value(told), "value": told if isinstance(told, int | float) else None}
         for name, top in best.items():
-            cells[name]["bold"] = run[name] is not None and mean_std(run[name], np.nan) == mean_std(top, np.nan)
+            cells[name]["bold"] = run[name] is not None and mean_and_error(run[name], np.nan) == mean_and_error(top, np.nan)
         rows.append({**row, "color": colors[number] if number < len(colors) else None, "cells": cells})
     return columns, rows
 

@@ -3,71 +3,27 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
 import numpy as np
 
-from mgem_core.figures.data import mean_std, strength
 from mgem_core.figures.style import family, of_family
 from mgem_core.learners import uses
-from mgem_core.store import ENDED, STATUSES, Store
+from mgem_core.store import ENDED, STATUSES, RunFilter, Store
+from mgem_core.text import mean_and_error, strength
 
 MOST = 500  # rows of a list
-MOST_WORDS = 50  # of a search; SQLite refuses an expression of more than a thousand parts
-FIELDS = ("benchmark", "method", "strength", "seed", "tasks", "iterations")  # of a config, in the list of runs
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Which runs to list; what is empty asks for all."""
-
-    # Every word must be found in a run's id, label, benchmark, status or error; r12 is that run alone.
-    # Repeated words count once, and no more than MOST_WORDS of them count at all.
-    text: str = ""
-    statuses: Sequence[str] = ()
-    sweep: int | None = None
-    benchmark: str = ""
-
-
-def listed(store: Store, asked: Asked, most: int = MOST) -> tuple[list[Row], int]:
+def listed(store: Store, asked: RunFilter, most: int = MOST) -> tuple[list[Row], int]:
     """The newest of these runs, and how many there are."""
-    where, values = _where(asked)
-    fields = ", ".join(f"json_extract(config, '$.{name}') AS {name}" for name in FIELDS)
-    columns = f"id, label, status, wanted, task, step, acc, fwd, bwd, seconds, created, {fields}"
-    rows = store.rows(f"SELECT {columns} FROM runs WHERE {where} ORDER BY id DESC LIMIT {most}", *values)
-    total = len(rows) if len(rows) < most else store.rows(f"SELECT count(*) FROM runs WHERE {where}", *values)[0][0]
-    return [dict(row) for row in rows], total
-
-
-def _where(asked: Asked) -> tuple[str, list[Any]]:
-    parts: list[str] = ["1"]
-    values: list[Any] = []
-    benchmark = "json_extract(config, '$.benchmark')"
-    for word in list(dict.fromkeys(asked.text.split()))[:MOST_WORDS]:
-        if re.fullmatch(r"r[0-9]{1,18}", word):
-            parts.append("id = ?")
-            values.append(int(word[1:]))
-        else:
-            told = f"'r' || id || ' ' || label || ' ' || {benchmark} || ' ' || status || ' ' || ifnull(error, '')"
-            parts.append(f"instr(lower({told}), ?)")
-            values.append(word.lower())
-    if asked.statuses:
-        parts.append(f"status IN ({','.join('?' * len(asked.statuses))})")
-        values += asked.statuses
-    if asked.sweep is not None:
-        parts.append("id IN (SELECT run FROM members WHERE sweep = ?)")
-        values.append(asked.sweep)
-    if asked.benchmark:
-        parts.append(f"{benchmark} = ?")
-        values.append(asked.benchmark)
-    return " AND ".join(parts), values
+    return store.find_runs(asked, most)
 
 
 def benchmarks(store: Store) -> list[str]:
-    return [row[0] for row in store.rows("SELECT DISTINCT json_extract(config, '$.benchmark') FROM runs ORDER BY 1")]
+    return store.benchmarks()
 
 
 RUN_COLUMNS: list[Row] = [
@@ -94,7 +50,7 @@ def run_row(row: Row, zone: tzinfo | None) -> Row:
         "q": {"text": strength(q), "value": q if isinstance(q, float) else None},
         "seed": {"text": f"{row['seed']}", "value": row["seed"]},
         "status": {"text": status(row)},
-        **{name: {"text": mean_std(row[name], np.nan), "value": row[name]} for name in ("acc", "fwd", "bwd")},
+        **{name: {"text": mean_and_error(row[name], np.nan), "value": row[name]} for name in ("acc", "fwd", "bwd")},
         "benchmark": {"text": row["benchmark"]},
         "seconds": {"text": "—" if row["seconds"] is None else f"{row['seconds']:.1f}", "value": row["seconds"]},
         "created": {"text": when(row["created"], zone), "value": row["created"]},
@@ -112,8 +68,7 @@ def strength_of(row: Mapping[str, Any]) -> Any:
 def status(row: Mapping[str, Any]) -> str:
     if row["status"] != "running":
         return str(row["status"])
-    done = (row["task"] * row["iterations"] + row["step"]) / (row["tasks"] * row["iterations"])
-    return f"{'stopping' if row['wanted'] == 'cancel' else 'running'} {100 * done:.0f} %"
+    return f"{'stopping' if row['wanted'] == 'cancel' else 'running'} {100 * row['progress']:.0f} %"
 
 
 def when(then: float, zone: tzinfo | None = None) -> str:
@@ -124,17 +79,8 @@ def when(then: float, zone: tzinfo | None = None) -> str:
 
 def sweeps(store: Store, text: str = "") -> list[Row]:
     """Every sweep whose id or name has all these words, the newest first: how many runs of each status, its best ACC."""
-    counts = ", ".join(f"sum(status = '{status}') AS {status}" for status in STATUSES)
-    query = (
-        f"SELECT sweeps.id, name, sweeps.created, count(*) AS runs, {counts} FROM sweeps "
-        "JOIN members ON sweep = sweeps.id JOIN runs ON runs.id = run GROUP BY sweeps.id ORDER BY sweeps.id DESC"
-    )
-    of_seeds = (
-        "SELECT sweep, avg(acc) AS acc FROM members JOIN runs ON runs.id = run WHERE status = 'finished' "
-        "GROUP BY sweep, configuration(config)"
-    )
-    best = dict(map(tuple, store.rows(f"SELECT sweep, max(acc) FROM ({of_seeds}) GROUP BY sweep")))
-    rows = [{**row, "acc": best.get(row["id"])} for row in map(dict, store.rows(query))]
+    best = store.best_accuracies()
+    rows = [{**row, "acc": best.get(row["id"])} for row in store.sweeps()]
     return [row for row in rows if all(word in f"s{row['id']} {row['name']}".lower() for word in text.lower().split())]
 
 
@@ -158,7 +104,7 @@ def sweep_row(row: Row, zone: tzinfo | None) -> Row:
         "runs": {"text": f"{row['runs']:,}", "value": row["runs"]},
         "status": {"text": ", ".join(f"{row[status]:,} {status}" for status in STATUSES if row[status])},
         "done": {"value": done / row["runs"]},
-        "acc": {"text": mean_std(row["acc"], np.nan), "value": row["acc"]},
+        "acc": {"text": mean_and_error(row["acc"], np.nan), "value": row["acc"]},
         "created": {"text": when(row["created"], zone), "value": row["created"]},
     }
     return {"key": f"s{row['id']}", "active": ended < row["runs"], "cells": cells}
@@ -166,17 +112,7 @@ def sweep_row(row: Row, zone: tzinfo | None) -> Row:
 
 def sweeps_of(store: Store, runs: Sequence[int]) -> dict[int, str]:
     """The sweeps to which any of these runs belongs, and what to call them."""
-    marks = ",".join("?" * len(runs))
-    query = f"SELECT DISTINCT id, name FROM sweeps JOIN members ON sweep = id WHERE run IN ({marks}) ORDER BY id"
-    return {row["id"]: f"{row['name']} (s{row['id']})" for row in store.rows(query, *runs)}
-
-
-def shared(store: Store, sweep: int) -> int:
-    """How many runs of a sweep belong to others, too."""
-    query = (
-        "SELECT count(DISTINCT run) FROM members WHERE sweep != ?1 AND run IN (SELECT run FROM members WHERE sweep = ?1)"
-    )
-    return int(store.rows(query, sweep)[0][0])
+    return {sweep: f"{name} (s{sweep})" for sweep, name in store.sweeps_of(runs).items()}
 
 
 def several(count: int, what: str) -> str:

@@ -10,9 +10,11 @@ import state
 import streamlit as st
 from listing import plain, several
 
-from mgem_core.figures import data, interactive
-from mgem_core.figures.data import View
+from mgem_core import analysis, measurements, text
+from mgem_core.analysis import View
+from mgem_core.figures import interactive
 from mgem_core.figures.style import axis_titles, of_family, pair_title
+from mgem_core.progress import sweep_progress
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
 
@@ -20,22 +22,20 @@ REASONS = 3  # why runs failed, told at once
 
 
 def progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
-    counts, total = store.counts(sweep), len(runs)
-    done = total - counts["running"] - counts["queued"]
-    words = [f"**{counts['finished']} of {total} runs**"]
-    if done < total:
-        spent = runs.loc[runs["status"] == "finished", "seconds"].mean()
-        at_once = max(1, min(counts["running"] or default_workers(), total - done))
+    progress, workers = sweep_progress(store, sweep), default_workers()
+    counts = progress.counts
+    words = [f"**{counts['finished']} of {progress.total} runs**"]
+    if progress.ended < progress.total:
+        seconds, rate = progress.seconds_left(workers), progress.runs_per_minute(workers)
         if not counts["running"] and store.counts()["running"]:
             words.append("waiting for runs that were asked for before")
-        elif spent == spent:
-            left = (1 - runs.loc[runs["status"].isin(["running", "queued"]), "progress"]).sum() * spent / at_once
-            words += [f"{state.duration(left)} left", f"{60 * at_once / spent:.0f} runs per minute"]
+        elif seconds is not None:
+            words += [f"{text.duration(seconds)} left", f"{rate:.0f} runs per minute"]
         else:
             words.append(f"{counts['running']} training" if counts["running"] else "workers are getting ready …")
     words += [f"{counts[status]} {status}" for status in ("failed", "diverged", "cancelled") if counts[status]]
-    st.progress(float(runs["progress"].where(~runs["status"].isin(["failed", "diverged"]), 1.0).mean()), " · ".join(words))
-    if done < total and (problem := state.keep_runner()):
+    st.progress(progress.share, " · ".join(words))
+    if progress.ended < progress.total and (problem := state.keep_runner()):
         st.error(plain(problem))
     reasons = [(plain(str(error)), own["id"].tolist()) for error, own in runs.dropna(subset=["error"]).groupby("error")]
     told = [f"{why} ({', '.join(f'r{run}' for run in of[:8])}{' …' if len(of) > 8 else ''})" for why, of in reasons]
@@ -64,7 +64,7 @@ COLUMNS = [
 
 def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
     """The table's cells; the best of each measure among those that learned the most tasks is bold."""
-    leaders = data.leaders(every)
+    leaders = analysis.leaders(every)
     best = {name: leaders[name].max() for name in ("acc", "fwd", "bwd")}
     last = every["learned"].max()
     made = []
@@ -74,7 +74,7 @@ def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
         seeds = f"{row['finished']} / {row['runs']}{' …' if row['active'] else ''}"
         cells: dict[str, Any] = {
             "line": {"text": row["line"]},
-            "q": {"text": data.strength(row["q"]), "value": q},
+            "q": {"text": text.strength(row["q"]), "value": q},
             "runs": {"text": seeds, "value": row["finished"]},
             "progress": {"value": row["progress"]},
             "curve": {"value": [value if isfinite(value) else None for value in row["curve"]]},  # JSON has no NaN
@@ -82,7 +82,7 @@ def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
         for name, top in best.items():
             value = row[name] if row[name] == row[name] else None
             bold = value is not None and bool(row["learned"] == last and round(value, 2) == round(top, 2))
-            cells[name] = {"text": data.mean_std(row[name], row[f"{name}_std"]), "value": value, "bold": bold}
+            cells[name] = {"text": text.mean_and_error(row[name], row[f"{name}_std"]), "value": value, "bold": bold}
         color = of_family(row["family"]).color
         made.append({"key": row["key"], "color": color, "active": bool(row["active"]), "cells": cells})
     return made
@@ -91,7 +91,7 @@ def rows(points: pd.DataFrame, every: pd.DataFrame) -> list[dict[str, Any]]:
 def results(store: Store, sweep: int, view: View, hide: bool) -> None:
     """Plots, words and table of a sweep, as they are now."""
     runs = state.runs(store, sweep)
-    points = data.points(store, runs, view, state.watch())
+    points = measurements.points(store, runs, view, state.watch())
     picked, marked = (state.kept(name, set(points["key"])) for name in ("chosen", "marked"))
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container():
@@ -117,7 +117,7 @@ def results(store: Store, sweep: int, view: View, hide: bool) -> None:
             parts.plot(figure, "transfer", "FWD against BWD, a line per method", picked, pick, what)
         else:
             waiting(runs, view, "The first points appear when a run has learned a task.")
-    if words := " ".join(data.in_words(points)):
+    if words := " ".join(analysis.in_words(points)):
         training = "*So far, as runs still train:* " if points["active"].any() else ""
         st.markdown(f"{training}{words}")
     shown = points[points["key"].isin(picked)] if picked else points

@@ -15,9 +15,10 @@ import streamlit as st
 from listing import plain, several
 
 from mgem_core import RunConfig, frames
+from mgem_core.analysis import View
 from mgem_core.figures import interactive
-from mgem_core.figures.data import View, mean_std
 from mgem_core.store import ENDED, STATUSES, Store
+from mgem_core.text import mean_and_error
 
 EXPLORE = "views/explore.py"
 MOST = 8  # runs compared at once: as many colours can be told apart
@@ -128,9 +129,9 @@ def one(store: Store, run: dict[str, Any], clock: tzinfo | None) -> None:
     if run["seconds"] is not None:
         with st.container(horizontal=True, gap="large"):
             for name, title in compare.JUDGED.items():
-                st.metric(title, mean_std(run[name], np.nan), width="content")
+                st.metric(title, mean_and_error(run[name], np.nan), width="content")
             st.metric("time, s", f"{run['seconds']:.1f}", width="content")
-            st.metric("per step, ms", mean_std(1000 * (run["seconds_per_step"] or np.nan), np.nan), width="content")
+            st.metric("per step, ms", mean_and_error(1000 * (run["seconds_per_step"] or np.nan), np.nan), width="content")
 
 
 def settings(run: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from listing import plain
 
 from mgem_core import UsageError, frames
-from mgem_core.figures.data import Watch
+from mgem_core.measurements import MeasurementCache
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import ensure_runner, refusal, store_path
 from mgem_core.store import ENDED, Store
@@ -68,8 +68,8 @@ def rerun_if_replaced(store: Store) -> None:
 
 
 @st.cache_resource
-def watch() -> Watch:
-    return Watch()
+def watch() -> MeasurementCache:
+    return MeasurementCache()
 
 
 def _unless_changed(name: str, store: Store, of: Any, make: Callable[[], Any]) -> Any:
@@ -121,12 +121,8 @@ def _start(mine: dict[str, Any]) -> None:
 
 
 def sweeps(store: Store) -> dict[int, dict[str, Any]]:
-    """Every sweep, the newest first: its name, when it was made, how many runs it has."""
-    query = (
-        "SELECT sweeps.id, name, created, count(run) AS runs FROM sweeps JOIN members ON sweep = sweeps.id "
-        "GROUP BY sweeps.id ORDER BY sweeps.id DESC"
-    )
-    return {row["id"]: dict(row) for row in store.rows(query)}
+    """Every sweep by its id, the newest first; see `Store.sweeps`."""
+    return {row["id"]: row for row in _unless_changed("sweeps", store, None, store.sweeps)}
 
 
 def over(counts: dict[str, int]) -> bool:
@@ -192,10 +188,3 @@ def scope(store: Store, sweep: int) -> dict[str, int]:
 
 def title(benchmark: str) -> str:
     return BENCHMARKS[benchmark].title if benchmark in BENCHMARKS else benchmark
-
-
-def duration(seconds: float) -> str:
-    """About how long, as people say it."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

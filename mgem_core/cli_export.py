@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mgem_core import UsageError, frames
+from mgem_core.analysis import View, benchmarks
 from mgem_core.cli_sweeps import _chosen
-from mgem_core.figures.data import View, benchmarks
 from mgem_core.figures.files import AXES, WHATS, export, filename, name_of
 from mgem_core.report import printable
 from mgem_core.runner.work import store_path

@@ -8,9 +8,10 @@ import sys
 import time
 from typing import Any
 
-from mgem_core import RunConfig, UsageError, frames
-from mgem_core.learners import uses
+from mgem_core import RunConfig, UsageError, analysis, frames, measurements, text
+from mgem_core.analysis import View
 from mgem_core.presets import PRESETS
+from mgem_core.progress import sweep_progress
 from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path, work
@@ -87,14 +88,15 @@ def _sweep(options: argparse.Namespace) -> int:
         if missing := BENCHMARKS[name].missing():
             raise UsageError(missing)
     store = Store(store_path())
-    seconds = estimate_seconds(configs, frames.speeds(store), options.workers or default_workers())
+    workers = options.workers or default_workers()
+    seconds = estimate_seconds(configs, frames.speeds(store), workers)
     about = f", about {seconds:.0f} s if none is known yet" if seconds else ""
     sweep = store.submit(spec, options.name or options.preset or "", options.again)
     print(f"sweep s{sweep}: {len(configs)} runs{about}", file=sys.stderr)
     if options.detach:
         ensure_runner(*runner)
     else:
-        _watch(store, sweep, runner)
+        _watch(store, sweep, runner, workers)
     counts = store.counts(sweep)
     if options.json:
         runs = list(map(stored_run, store.run_records(sweep=sweep)))
@@ -118,27 +120,25 @@ def _values(text: str) -> list[str]:
     return text.split(separator)
 
 
-def _watch(store: Store, sweep: int, runner: list[str]) -> None:
+def _watch(store: Store, sweep: int, runner: list[str], workers: int) -> None:
     """Progress of the whole sweep until every run has ended; the runs go on if the watcher is stopped."""
-    start, live, said, problem = time.monotonic(), sys.stderr.isatty(), "", ""
-    before, process = _ended(store.counts(sweep)), None
+    live, printed, problem, process = sys.stderr.isatty(), "", "", None
     while True:
         if not store.is_current():
             reason = f"{store.path} was deleted or replaced while sweep s{sweep} was in it"
             raise UsageError(f"{reason}; launch the sweep again to train it there.")
-        counts = store.counts(sweep)
-        total, ended = sum(counts.values()), _ended(counts)
-        rate = (ended - before) / (time.monotonic() - start + 1e-9)
-        left = f" · {(total - ended) / rate:.0f} s left" if rate > 0 and ended < total else ""
+        progress = sweep_progress(store, sweep)
+        counts, seconds = progress.counts, progress.seconds_left(workers)
+        left = f" · {text.duration(seconds)} left" if seconds else ""
         failed = counts["failed"] + counts["diverged"]
-        line = f"{ended} of {total} runs · {counts['running']} running · {failed} failed{left}"
+        line = f"{progress.ended} of {progress.total} runs · {counts['running']} running · {failed} failed{left}"
         if live:
             sys.stderr.write(f"\r\033[K{line}")
             sys.stderr.flush()
-        elif line.split(" · ")[0] != said:
-            said = line.split(" · ")[0]
+        elif line.split(" · ")[0] != printed:
+            printed = line.split(" · ")[0]
             print(line, file=sys.stderr, flush=True)
-        if ended == total:
+        if progress.ended == progress.total:
             break
         if reason := refusal(process):
             raise UsageError(f"{reason} The sweep waits: mgem resume s{sweep} takes it up.")
@@ -154,42 +154,38 @@ def _watch(store: Store, sweep: int, runner: list[str]) -> None:
         sys.stderr.write("\r\033[K")
 
 
-def _ended(counts: dict[str, int]) -> int:
-    return sum(counts[status] for status in STATUSES if status not in ("queued", "running"))
-
-
 def _table(store: Store, sweep: int) -> str:
-    lines = [f"{'method':<18} {'q':>6} {'runs':>6} {'ACC':>14} {'FWD':>14} {'BWD':>14}"]
-    for row in frames.configurations(store, sweep).to_dict("records"):
-        cells = [_mean_std(row[name], row[f"{name}_std"]) for name in ("acc", "fwd", "bwd")]
-        q = str(row["strength"]) if uses(row["method"], "strength") else "—"
-        lines.append(
-            f"{printable(row['label']):<18} {q:>6} {row['finished']:>3}/{row['runs']:<2} "
-            + " ".join(f"{c:>14}" for c in cells)
-        )
+    """Means over seeds of every configuration, one table per benchmark."""
+    runs = frames.runs(store, sweep)
+    benchmarks = analysis.benchmarks(runs)
+    lines = []
+    for benchmark in benchmarks:
+        lines += [BENCHMARKS[benchmark].title] if len(benchmarks) > 1 else []
+        lines.append(f"{'method':<18} {'q':>6} {'runs':>6} {'ACC':>14} {'FWD':>14} {'BWD':>14}")
+        for row in measurements.points(store, runs, View(benchmark)).to_dict("records"):
+            cells = [text.mean_and_error(row[name], row[f"{name}_std"]) for name in ("acc", "fwd", "bwd")]
+            start = f"{printable(row['line']):<18} {text.strength(row['q']):>6} {row['finished']:>3}/{row['runs']:<2} "
+            lines.append(start + " ".join(f"{cell:>14}" for cell in cells))
     return "\n".join(lines)
-
-
-def _mean_std(mean: float | None, std: float | None) -> str:
-    if mean is None or mean != mean:
-        return "—"
-    return f"{mean:.2f}" if std is None or std != std else f"{mean:.2f} ± {std:.2f}"
 
 
 def _runs(options: argparse.Namespace) -> int:
     store = Store(store_path())
     chosen = _chosen(store, options.ids) if options.ids else None
     runs = store.run_records(chosen)
-    sweeps = [] if options.ids else store.rows("SELECT id, name, created FROM sweeps ORDER BY id")
+    sweeps = [] if options.ids else store.sweeps()[::-1]
     if options.json:
-        listed = [{"sweep": f"s{row['id']}", "name": row["name"], "counts": store.counts(row["id"])} for row in sweeps]
+        listed = [
+            {"sweep": f"s{row['id']}", "name": row["name"], "counts": {status: row[status] for status in STATUSES}}
+            for row in sweeps
+        ]
         print(json.dumps({"sweeps": listed, "runs": list(map(stored_run, runs))}, indent=2))
         return 0
     for row in sweeps:
-        counts = ", ".join(f"{count} {status}" for status, count in store.counts(row["id"]).items() if count)
+        counts = ", ".join(f"{row[status]} {status}" for status in STATUSES if row[status])
         print(f"s{row['id']:<5} {printable(row['name']):<24} {counts}")
     for run in runs:
-        acc, seed = _mean_std(run["acc"], None), f"seed {run['config'].get('seed')}"
+        acc, seed = text.mean_and_error(run["acc"]), f"seed {run['config'].get('seed')}"
         line = f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {run['error'] or ''}"
         print(printable(line))
         if options.ids:
@@ -211,17 +207,13 @@ def _print_details(run: dict[str, Any]) -> None:
 def _chosen(store: Store, ids: list[str]) -> list[int]:
     """r12 is a run, s3 all runs of a sweep."""
     chosen: list[int] = []
-    for text in ids:
-        if text[:1] not in ("r", "s") or not text[1:].isdecimal() or len(text) > 18:
-            raise UsageError(f"{text!r} is neither a run like r12 nor a sweep like s3; mgem runs lists them.")
-        number = int(text[1:])
-        found = (
-            store.runs_of(number)
-            if text[0] == "s"
-            else [row[0] for row in store.rows("SELECT id FROM runs WHERE id = ?", number)]
-        )
+    for name in ids:
+        if name[:1] not in ("r", "s") or not name[1:].isdecimal() or len(name) > 18:
+            raise UsageError(f"{name!r} is neither a run like r12 nor a sweep like s3; mgem runs lists them.")
+        number = int(name[1:])
+        found = store.run_ids(number) if name[0] == "s" else [run for (run,) in store.run_values(["id"], [number])]
         if not found:
-            raise UsageError(f"there is no {text!r}; mgem runs lists what there is.")
+            raise UsageError(f"there is no {name!r}; mgem runs lists what there is.")
         chosen += found
     return list(dict.fromkeys(chosen))
 
@@ -254,6 +246,6 @@ def _work(options: argparse.Namespace) -> int:
 
 
 def _presets(options: argparse.Namespace) -> int:
-    for name, (text, spec) in PRESETS.items():
-        print(f"{name:<26} {len(spec.runs()):>4} runs  {text}")
+    for name, (description, spec) in PRESETS.items():
+        print(f"{name:<26} {len(spec.runs()):>4} runs  {description}")
     return 0

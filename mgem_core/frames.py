@@ -1,4 +1,4 @@
-"""The store as tidy pandas frames: one row per run, per configuration, per event."""
+"""The store as tidy pandas frames: one row per run or per event."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,57 +13,33 @@ from mgem_core.config import RunConfig
 from mgem_core.store import Store
 from mgem_core.sweeps import configuration_of, relative_work
 
-JUDGED = ("acc", "fwd", "bwd", "seconds")
 COLUMNS = (
     *("id", "label", "status", "attempts", "task", "step", "acc", "fwd", "bwd", "seconds", "seconds_per_step"),
-    *("error", "created", "ended"),
+    *("error", "created", "ended", "progress"),
 )
 
 
-def runs(store: Store, sweep: int | None = None) -> pd.DataFrame:
-    """One row per run: its status and metrics, and every field of its config as a column.
+def runs(store: Store, sweep: int | None = None, ids: Sequence[int] | None = None) -> pd.DataFrame:
+    """One row per run of a sweep, or of these, or of all: its status and metrics, and every field of its config.
 
     Runs that differ in their seed alone have the same text in `configuration`.
     """
-    where, values = ("", []) if sweep is None else ("WHERE id IN (SELECT run FROM members WHERE sweep = ?)", [sweep])
-    rows = store.rows(f"SELECT {', '.join(COLUMNS)}, config FROM runs {where} ORDER BY id", *values)
-    frame = pd.DataFrame([tuple(row) for row in rows], columns=[*COLUMNS, "configuration"])
-    configs = pd.DataFrame([_fields(text) for text in frame["configuration"]], columns=[*RunConfig.model_fields])
-    seedless = frame["configuration"].str.replace(r'"seed":[0-9]+,', "", regex=True)  # fewer texts to look up
-    frame["configuration"] = [configuration_of(text) for text in seedless]
-    frame = pd.concat([frame, configs], axis=1)
-    done = (frame["task"] * frame["iterations"] + frame["step"]) / (frame["tasks"] * frame["iterations"])
-    frame["progress"] = done.where(frame["status"] != "finished", 1.0).astype(float).fillna(0.0)
-    return frame
+    frame = pd.DataFrame(store.run_values([*COLUMNS, "config"], ids, sweep), columns=[*COLUMNS, "config"])
+    configs = pd.DataFrame([_fields(config) for config in frame["config"]], columns=[*RunConfig.model_fields])
+    frame["configuration"] = [configuration_of(config) for config in frame.pop("config")]
+    return pd.concat([frame, configs], axis=1)
 
 
 @lru_cache(maxsize=20_000)
 def _fields(config: str) -> tuple[Any, ...]:
-    """What a stored config says of each field; a run that an older version stored may lack some."""
-    told = json.loads(config)
-    return tuple(told.get(name) for name in RunConfig.model_fields)
-
-
-def configurations(store: Store, sweep: int | None = None) -> pd.DataFrame:
-    """One row per configuration: mean, std and standard error of its finished runs over seeds, and how many there are."""
-    every = runs(store, sweep)
-    if every.empty:
-        return every
-    groups = every.groupby("configuration", sort=False)
-    fields = [name for name in every.columns if name not in (*COLUMNS, "configuration", "seed")]
-    frame = every.drop_duplicates("configuration").set_index("configuration")[["label", *fields]]
-    frame["runs"] = groups.size()
-    frame["finished"] = (every["status"] == "finished").groupby(every["configuration"], sort=False).sum()
-    for name in JUDGED:
-        values = groups[name]
-        frame[name], frame[f"{name}_std"], frame[f"{name}_sem"] = values.mean(), values.std(ddof=1), values.sem(ddof=1)
-    return frame.reset_index(drop=True)
+    """The value of each field in a stored config; a run that an older version stored may lack some."""
+    values = json.loads(config)
+    return tuple(values.get(name) for name in RunConfig.model_fields)
 
 
 def series(store: Store, run: int, kind: str) -> pd.DataFrame:
-    """What a run told, one row per event of that kind ("Stepped", "Probed", "TaskLearned")."""
-    rows = store.rows("SELECT data FROM events WHERE run = ? AND kind = ? ORDER BY task, step", run, kind)
-    return pd.DataFrame([json.loads(row["data"]) for row in rows])
+    """One row per event of that kind ("Stepped", "Probed", "TaskLearned") of a run."""
+    return pd.DataFrame([data for _, _, data in store.events([run], [kind])])
 
 
 def matrix(store: Store, run: int) -> pd.DataFrame:
@@ -71,7 +47,8 @@ def matrix(store: Store, run: int) -> pd.DataFrame:
     events = series(store, run, "TaskLearned")
     if events.empty:
         return pd.DataFrame()
-    R = stack_rows(dict(zip(events["task"], events["row"], strict=True)), tasks_learned(store, [run]).get(run, 0))
+    [(learned,)] = store.run_values(["learned"], [run]) or [(0,)]
+    R = stack_rows(dict(zip(events["task"], events["row"], strict=True)), learned)
     return pd.DataFrame(R, index=pd.RangeIndex(len(R), name="task"))
 
 
@@ -86,21 +63,13 @@ def stack_rows(rows: Mapping[int, Sequence[float]], learned: int) -> np.ndarray:
     return R
 
 
-def tasks_learned(store: Store, runs: Sequence[int]) -> dict[int, int]:
-    """How many tasks each of these runs has learned, whether or not the rows of all of them are known."""
-    learned = "CASE status WHEN 'finished' THEN max(task, ifnull(json_extract(config, '$.tasks'), 0)) ELSE task END"
-    query = f"SELECT id, {learned} FROM runs WHERE id IN (SELECT value FROM json_each(?))"
-    return {row[0]: row[1] for row in store.rows(query, json.dumps([int(run) for run in runs]))}
-
-
 def speeds(store: Store) -> dict[str, float]:
     """Seconds per sample measured on this machine with each network: the median over its finished runs."""
-    query = "SELECT config, seconds FROM runs WHERE status = 'finished' AND seconds > 0 ORDER BY id DESC LIMIT 200"
     measured: dict[str, list[float]] = {}
-    for row in store.rows(query):
+    for config_text, seconds in store.recent_durations():
         try:
-            config = RunConfig.model_validate_json(row["config"])
-        except ValidationError:  # of another version
+            config = RunConfig.model_validate_json(config_text)
+        except ValidationError:  # stored by another version
             continue
-        measured.setdefault(config.network, []).append(row["seconds"] / relative_work(config))
-    return {network: float(pd.Series(values).median()) for network, values in measured.items()}
+        measured.setdefault(config.network, []).append(seconds / relative_work(config))
+    return {network: float(np.median(values)) for network, values in measured.items()}

@@ -1,6 +1,7 @@
 """A sweep: a grid over the fields of a run, and the different runs it comes to."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import product
@@ -36,12 +37,16 @@ class SweepSpec(BaseModel):
         return sorted(different, key=lambda config: turn[config.seed])
 
 
-@lru_cache(maxsize=20_000)
 def configuration_of(config: str) -> str:
-    """A stored config without its seed and what does not matter to it: equal for runs that differ in the seed alone.
+    """The configuration of a stored config: its fields that matter, without the seed; as text, equal for all seeds.
 
     Stores hold configs of several versions, which know more or fewer fields of other methods.
     """
+    return _without_seed(re.sub(r'"seed":[0-9]+,', "", config, count=1))  # all seeds share one entry of the cache
+
+
+@lru_cache(maxsize=20_000)
+def _without_seed(config: str) -> str:
     fields = json.loads(config)
     fields.pop("seed", None)
     try:

@@ -126,19 +126,19 @@ def with_thousand_runs(page: Page, home: Path) -> tuple[float, float, float]:
             base={"tasks": 3, "iterations": 50, "memory": 100}, grid={"strength": [0.1 * i for i in range(8)]}
         )
         sweep = store.submit(SweepSpec(base={**waiting.base, "seed": 77}, grid=waiting.grid), "events")
-        for run in store.runs_of(sweep):  # no runner may take them: they count as running
-            with store.writing() as db:
+        for run in store.run_ids(sweep):  # no runner may take them: they count as running
+            with store.database.transaction() as db:
                 db.execute("UPDATE runs SET status = 'running', wanted = 'run' WHERE id = ?", (run,))
         page.goto(f"{address}/?sweep=s{sweep}")
         page.get_by_text("of 8 runs").wait_for()
         delays = []
-        for number, run in enumerate(store.runs_of(sweep)):
+        for number, run in enumerate(store.run_ids(sweep)):
             time.sleep(1.3 + 0.13 * number)
             start = time.perf_counter()
             store.record([(run, event) for event in told(run, number / 10)[:-1]])
             page.wait_for_function(f"{POINTS} > {number}", timeout=30_000, polling=30)
             delays.append(time.perf_counter() - start)
-        store.cancel(store.runs_of(sweep))
+        store.cancel(store.run_ids(sweep))
     print("  event to screen, each:", " ".join(f"{delay:.2f}" for delay in delays))
     return alone, median(reruns), median(delays)
 

@@ -26,7 +26,7 @@ def small_store(path: Path, shift: float = 0.0, spec: SweepSpec = SPEC) -> Store
 
 def finish(store: Store, run: int, shift: float = 0.0, lost: tuple[int, ...] = ()) -> None:
     """Let a claimed run of two or three tasks finish; the rows of the tasks in `lost` are missing from its events."""
-    tasks = store.rows("SELECT json_extract(config, '$.tasks') FROM runs WHERE id = ?", run)[0][0]
+    tasks = store.database.rows("SELECT json_extract(config, '$.tasks') FROM runs WHERE id = ?", run)[0][0]
     R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])[:tasks, :tasks] + shift
     events: list[Event] = []
     for task in range(tasks):

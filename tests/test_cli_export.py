@@ -5,9 +5,9 @@ import json
 import pytest
 from test_figures_files import SMALL, filled
 
+from mgem_core.analysis import View
 from mgem_core.cli import main
 from mgem_core.figures import files
-from mgem_core.figures.data import View
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 

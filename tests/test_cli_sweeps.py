@@ -45,7 +45,7 @@ def test_bad_input_exits_2_with_one_sentence_and_leaves_no_sweep(home, arguments
     assert err.count("\n") == 1
     folder, started = home
     assert not started
-    assert not (folder / "runs.db").exists() or not Store(folder / "runs.db").rows("SELECT 1 FROM sweeps")
+    assert not (folder / "runs.db").exists() or not Store(folder / "runs.db").database.rows("SELECT 1 FROM sweeps")
 
 
 def test_a_sweep_is_launched_with_every_field_as_a_list(home, capsys):
@@ -54,7 +54,7 @@ def test_a_sweep_is_launched_with_every_field_as_a_list(home, capsys):
     assert main(["sweep", *grid, "--modules", "fc1=0,fc2=0,fc3=1;4", "--workers", "3", "--detach"]) == 0
     assert "sweep s1: 8 runs" in capsys.readouterr().err
     assert started[0][-2:] == ("--workers", "3")
-    configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").rows("SELECT config FROM runs")]
+    configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").database.rows("SELECT config FROM runs")]
     assert {config["lr"] for config in configs} == {0.05}
     assert sum(config["modules"] == {"fc1": 0, "fc2": 0, "fc3": 1} for config in configs) == 4
 
@@ -62,7 +62,7 @@ def test_a_sweep_is_launched_with_every_field_as_a_list(home, capsys):
 def test_a_preset_may_be_changed(home):
     folder, _ = home
     assert main(["sweep", "--preset", "quick-look", "--seeds", "7", "--tasks", "2", "--detach"]) == 0
-    configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").rows("SELECT config FROM runs")]
+    configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").database.rows("SELECT config FROM runs")]
     assert len(configs) == 12
     assert {(config["seed"], config["tasks"]) for config in configs} == {(7, 2)}
 
@@ -71,7 +71,7 @@ def test_runs_lists_sweeps_and_runs(home, capsys):
     folder, _ = home
     store = Store(folder / "runs.db")
     sweep = store.submit(SweepSpec(grid={"seed": [0, 1]}), "mine")
-    store.cancel(store.runs_of(sweep)[:1])
+    store.cancel(store.run_ids(sweep)[:1])
     assert main(["runs"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["s1", "mine", "1", "queued,", "1", "cancelled"]
@@ -86,7 +86,7 @@ def test_stored_text_cannot_control_the_terminal(home, capsys):
     folder, _ = home
     store = Store(folder / "runs.db")
     sweep = store.submit(SweepSpec(grid={"seed": [0]}), "\x1b[2Jgone\x1b]0;title\x07\r\x9b31m\u202e é✓")
-    (run,) = store.runs_of(sweep)
+    (run,) = store.run_ids(sweep)
     store.claim()
     store.end(run, "failed", "first line\nsecond\tline \x1b[8mhidden")
     assert main(["runs"]) == 0

@@ -7,10 +7,9 @@ import compare
 import listing
 import numpy as np
 import pytest
-from listing import Asked
 
 from mgem_core.events import Finished, Stepped, TaskLearned
-from mgem_core.store import Store
+from mgem_core.store import RunFilter, Store
 from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "strength": [0.5, 0.9]})
@@ -27,13 +26,13 @@ def finish(store, run, acc):
 
 
 def ids(store, **asked):
-    return [row["id"] for row in listing.listed(store, Asked(**asked))[0]]
+    return [row["id"] for row in listing.listed(store, RunFilter(**asked))[0]]
 
 
 def test_the_newest_runs_are_listed_first_and_all_are_counted(store):
     store.submit(SPEC)
     assert ids(store) == [4, 3, 2, 1]
-    rows, total = listing.listed(store, Asked(), most=3)
+    rows, total = listing.listed(store, RunFilter(), most=3)
     assert ([row["id"] for row in rows], total) == ([4, 3, 2], 4)
 
 
@@ -65,7 +64,7 @@ def test_rows_are_told_in_percent_with_a_real_minus(store):
     finish(store, store.claim()[0], 81.234)
     store.claim()
     store.record([(2, Stepped(1, 5, 0.5, 0.0, 0.01, 0))])
-    row = {row["id"]: listing.run_row(row, UTC) for row in listing.listed(store, Asked())[0]}
+    row = {row["id"]: listing.run_row(row, UTC) for row in listing.listed(store, RunFilter())[0]}
     text = {name: cell["text"] for name, cell in row[1]["cells"].items()}
     assert [text[name] for name in ("run", "q", "acc", "bwd", "seconds")] == ["r1", "0.5", "81.23", "−3.77", "1.5"]
     assert row[2]["cells"]["status"]["text"] == "running 75 %"
@@ -78,7 +77,7 @@ def test_rows_are_told_in_percent_with_a_real_minus(store):
 
 def test_every_column_has_its_cell(store):
     store.submit(SPEC)
-    [row, *_], _ = listing.listed(store, Asked())
+    [row, *_], _ = listing.listed(store, RunFilter())
     assert [column["name"] for column in listing.RUN_COLUMNS] == list(listing.run_row(row, None)["cells"])
     [row] = listing.sweeps(store)
     assert [column["name"] for column in listing.SWEEP_COLUMNS] == list(listing.sweep_row(row, None)["cells"])
@@ -86,7 +85,7 @@ def test_every_column_has_its_cell(store):
 
 def test_a_strength_per_past_task_is_listed(store):
     store.submit(SweepSpec(base={"tasks": 3, "strength": (0.5, 0.1)}, grid=[{}, {"method": ["ewc"]}]))
-    rows = listing.listed(store, Asked())[0]
+    rows = listing.listed(store, RunFilter())[0]
     assert [listing.run_row(row, None)["cells"]["q"]["text"] for row in rows] == ["—", "0.5, 0.1"]
 
 
@@ -108,7 +107,7 @@ def test_a_sweep_is_as_good_as_its_best_configuration_and_done_but_for_what_was_
     sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": [1, 4], "seed": [0, 1, 2]}))
     for acc in (90.0, 60.0, 80.0, 70.0):  # modules 1 and 4, seed after seed
         finish(store, store.claim()[0], acc)
-    store.cancel(store.runs_of(sweep))
+    store.cancel(store.run_ids(sweep))
     [row] = [listing.sweep_row(row, None)["cells"] for row in listing.sweeps(store)]
     assert row["acc"]["value"] == 85.0
     assert row["done"]["value"] == pytest.approx(4 / 6)
@@ -117,7 +116,7 @@ def test_a_sweep_is_as_good_as_its_best_configuration_and_done_but_for_what_was_
 def test_shared_runs_are_known_to_all_their_sweeps(store):
     first = store.submit(SPEC, "First")
     store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")
-    assert listing.shared(store, first) == 2
+    assert store.count_shared_runs(first) == 2
     assert listing.sweeps_of(store, [1]) == {1: "First (s1)"}
     assert listing.sweeps_of(store, [1, 3]) == {1: "First (s1)", 2: "Second (s2)"}
 

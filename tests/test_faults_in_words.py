@@ -55,8 +55,8 @@ def no_database(home):
 
 def a_store_restored_from_a_dump(home):
     store = Store(home / "runs.db")
-    store.db.execute("PRAGMA user_version = 0")
-    store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.database.connection.execute("PRAGMA user_version = 0")
+    store.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
     return "has the tables of a store but no schema version"
 
@@ -209,7 +209,7 @@ def test_the_page_of_a_run_says_why_it_started_again(home):
     store.submit(SweepSpec(base={"tasks": 2}))
     store.claim()
     store.record([(1, Started("GEM", ("a", "b"), 5, 1, 0, 0))])
-    store.note(1, "It started again from the beginning: its checkpoint is damaged.")
+    store.set_notice(1, "It started again from the beginning: its checkpoint is damaged.")
     page = page_of_run(1)
     assert any("started again from the beginning" in info.value.replace("\\", "") for info in page.info)
 

@@ -14,15 +14,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mgem_core import RunConfig, UsageError, frames
+from mgem_core import RunConfig, UsageError, analysis, frames, measurements
+from mgem_core.analysis import View
 from mgem_core.cli import _parser
 from mgem_core.events import Finished, Probed, TaskLearned
-from mgem_core.figures import data, files, printed
-from mgem_core.figures.data import View
+from mgem_core.figures import files, printed
 from mgem_core.keys import expected_keys
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
+from mgem_core.text import mean_and_error
 
 SMALL = {"tasks": 3, "iterations": 10, "memory": 20}
 SPEC = SweepSpec(
@@ -66,7 +67,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def points(store):
-    return data.points(store, frames.runs(store, 1), View())
+    return measurements.points(store, frames.runs(store, 1), View())
 
 
 @cache
@@ -139,7 +140,7 @@ def test_html_needs_no_network(store, what):
 
 @pytest.mark.parametrize("view", [View(), View(axes="raw", pair=(1, 2)), View(axes="cosine", pair=None), View(after=2)])
 def test_csv_has_the_points_to_the_last_digit(store, view):
-    points = data.points(store, frames.runs(store, 1), view)
+    points = measurements.points(store, frames.runs(store, 1), view)
     table = csv(store, "table", view)
     names = {"gs_z": "x", "gt_z": "y", "acc": "acc", "fwd": "fwd", "bwd": "bwd"}
     for new, old in names.items():
@@ -181,7 +182,7 @@ def test_latex_has_the_numbers_of_the_screen_and_the_best_in_bold(store, points)
     for column, name in enumerate(("acc", "fwd", "bwd"), 2):
         for row, mean, std in zip(rows[1:], points[name], points[f"{name}_std"], strict=True):
             number = row[column].strip("$").removeprefix(r"\mathbf{").removesuffix("}")
-            assert number == data.mean_std(mean, std).replace("−", "-").replace("±", r"\pm")
+            assert number == mean_and_error(mean, std).replace("−", "-").replace("±", r"\pm")
             assert (r"\mathbf" in row[column]) == (mean == points[name].max())
 
 
@@ -197,8 +198,8 @@ def test_latex_of_the_frontier_has_four_digits(store, points):
 
 def test_latex_is_safe_from_names(tmp_path, monkeypatch):
     store = filled(tmp_path / "runs.db", name="50 %\n\\input{x}", finish=lambda number: number > 1)
-    shown = data.points
-    monkeypatch.setattr(data, "points", lambda *given: shown(*given).assign(line=r"a_b & 5% #1 {x} ~ ^ \y · $"))
+    shown = measurements.points
+    monkeypatch.setattr(measurements, "points", lambda *given: shown(*given).assign(line=r"a_b & 5% #1 {x} ~ ^ \y · $"))
     comment, begin, *rows = files.export(store, 1, "table", "latex").decode().splitlines()
     assert comment.startswith(r"% 50 % \input{x} (s1), mnist5k-permutations: 2 seeds, 13 of 14 runs finished")
     assert begin == r"\begin{tabular}{lrrrr}"
@@ -221,7 +222,7 @@ def test_a_matrix_is_the_mean_over_finished_seeds(tmp_path):
     frame = csv(store, "matrix")
     runs = frames.runs(store, 1)
     assert list(dict.fromkeys(frame["name"])) == [
-        data.titled(row) for _, row in data.points(store, runs, View()).iterrows()
+        analysis.title(row) for _, row in measurements.points(store, runs, View()).iterrows()
     ]
     for name, ids in (("GEM at q = 0", [1]), ("GEM at q = 0.1", [2, 9]), ("Single", [7, 14])):
         own = frame[frame["name"] == name]

@@ -111,11 +111,11 @@ def test_a_file_that_is_half_written_counts_as_edited(code):
 def test_a_store_that_is_open_for_long_asks_for_runs_of_the_code_as_it_is_now(code, tmp_path):
     store, spec = Store(tmp_path / "runs.db"), SweepSpec(base={"tasks": 2})
     store.submit(spec)
-    with store.writing() as db:
+    with store.database.transaction() as db:
         db.execute("UPDATE runs SET status = 'finished'")
-    assert store.runs_of(store.submit(spec)) == [1]
+    assert store.run_ids(store.submit(spec)) == [1]
     edit(code / "dual.py", "np.maximum(v, q)", "np.maximum(v, 2 * q)")
-    assert store.runs_of(store.submit(spec)) == [2]
+    assert store.run_ids(store.submit(spec)) == [2]
 
 
 def test_code_that_was_edited_while_it_was_loaded_trains_nothing(monkeypatch):

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from small_store import finish
 
-from mgem_core import UsageError, frames
+from mgem_core import UsageError, analysis, frames, measurements
+from mgem_core.analysis import View
 from mgem_core.events import TaskLearned
-from mgem_core.figures import data, files, interactive, printed
-from mgem_core.figures.data import View, Watch
+from mgem_core.figures import files, interactive, printed
+from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -44,7 +45,7 @@ def gap(tmp_path):
 
 
 def point(store: Store, view: View = files.NOW) -> pd.Series:
-    return data.points(store, frames.runs(store, 1), view).iloc[0]
+    return measurements.points(store, frames.runs(store, 1), view).iloc[0]
 
 
 @pytest.mark.parametrize("task", [0, 1, 2])
@@ -53,7 +54,7 @@ def test_every_row_is_at_its_task(tmp_path, task):
     matrix = frames.matrix(store, 1)
     np.testing.assert_array_equal(matrix.to_numpy(float), without(task))
     assert list(matrix.index) == [0, 1, 2]
-    np.testing.assert_array_equal(Watch().look(store, frames.runs(store, 1))[1].R, without(task))
+    np.testing.assert_array_equal(MeasurementCache().read(store, [1])[1].R, without(task))
 
 
 def test_a_run_in_flight_is_as_far_as_it_is(tmp_path):
@@ -66,7 +67,7 @@ def test_a_run_in_flight_is_as_far_as_it_is(tmp_path):
 
 def test_a_run_without_any_row_has_no_matrix(tmp_path):
     store = made(tmp_path / "runs.db", {})
-    with store.writing() as db:
+    with store.database.transaction() as db:
         db.execute("DELETE FROM events WHERE kind = 'TaskLearned'")
     assert frames.matrix(store, 1).empty
     assert np.isnan(point(store)["acc"])
@@ -89,7 +90,7 @@ def test_without_the_last_row_there_is_no_acc(tmp_path):
     store = made(tmp_path / "runs.db", {1: 2})
     row = point(store)
     assert np.isnan(row[["acc", "fwd", "bwd"]].to_numpy(float)).all()
-    assert data.in_words(data.points(store, frames.runs(store, 1), View())) == []
+    assert analysis.in_words(measurements.points(store, frames.runs(store, 1), View())) == []
 
 
 def test_seeds_that_lack_a_row_are_left_out_of_the_means(tmp_path):
@@ -165,7 +166,7 @@ def test_nothing_is_drawn_of_a_time_when_no_row_is_known(tmp_path):
 
 
 def test_the_table_of_a_sweep_has_dashes_and_an_interrupted_curve(gap):
-    points = data.points(gap, frames.runs(gap, 1), View())
+    points = measurements.points(gap, frames.runs(gap, 1), View())
     [row] = live.rows(points, points)
     texts = [row["cells"][name]["text"] for name in ("acc", "fwd", "bwd")]
     assert texts == ["74.33", "—", "—"]

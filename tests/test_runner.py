@@ -105,7 +105,7 @@ def test_two_commands_at_once_share_a_store_and_a_runner(home):
     told = [json.loads(command.communicate(timeout=120)[0]) for command in commands]
     assert [command.returncode for command in commands] == [0, 0]
     assert [one["counts"]["finished"] for one in told] == [6, 6]
-    assert len(Store(home / "runs.db").rows("SELECT 1 FROM runs")) == 10  # strength 0.2 is common to both
+    assert len(Store(home / "runs.db").database.rows("SELECT 1 FROM runs")) == 10  # strength 0.2 is common to both
     log = (home / "runner.log").read_text()
     assert "locked" not in log
     assert "Traceback" not in log
@@ -127,7 +127,9 @@ def test_without_room_the_problem_is_said_and_runs_go_on_when_there_is_some(home
     store = Store(home / "runs.db")
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "8")
     until(lambda: worker_of(home))
-    until(lambda: store.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0)  # its log is empty: what follows has this room
+    until(
+        lambda: store.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0
+    )  # its log is empty: what follows has this room
     limit_files(runner.pid, room)
     store.submit(SweepSpec(base={**SHORT, "iterations": 200}, grid={"seed": [0, 1]}))
     problem = until(current_problem)
@@ -136,7 +138,7 @@ def test_without_room_the_problem_is_said_and_runs_go_on_when_there_is_some(home
     until(lambda: store.counts()["finished"] == 2)
     assert [run["error"] for run in store.run_records()] == [None, None]
     assert current_problem() == ""
-    assert store.rows("PRAGMA integrity_check")[0][0] == "ok"
+    assert store.database.rows("PRAGMA integrity_check")[0][0] == "ok"
     assert not chaos.wait_for_quiet(home)
 
 

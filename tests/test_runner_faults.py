@@ -111,7 +111,7 @@ def test_a_store_that_is_ahead_of_the_checkpoint_is_cut_back_to_it(home, expecte
 
 
 def test_what_is_committed_survives_a_power_cut(home):
-    assert new_store(home).rows("PRAGMA synchronous")[0][0] == 2  # FULL
+    assert new_store(home).database.rows("PRAGMA synchronous")[0][0] == 2  # FULL
 
 
 def test_a_result_without_all_its_events_is_no_result(home):
@@ -133,8 +133,8 @@ def test_a_checkpoint_is_not_ahead_by_count_alone(home):
     store.claim()
     steps = [(1, Stepped(0, step, 1.0, 0.0, 0.1, 0)) for step in (1, 2, 3)]
     store.record([(1, Started("GEM", ("a",) * 4, 5, 1, 0, 0)), *steps])
-    assert store.events_until(1, 0, 5) == 3
-    assert store.events_until(1, 1, 0) == 0
+    assert store.count_events(1, 0, 5) == 3
+    assert store.count_events(1, 1, 0) == 0
 
 
 @pytest.mark.parametrize("fault", ["a folder", "a huge task", "a header without end"])
@@ -270,7 +270,7 @@ def test_a_wrong_query_is_our_error_and_fails_no_run(home, monkeypatch):
     store.submit(SPEC)
     one = Runner(store, InlinePool())
     one._tick()
-    monkeypatch.setattr(store, "unwanted", lambda: store.rows("SELECT no_such FROM runs"))
+    monkeypatch.setattr(store, "runs_to_cancel", lambda: store.database.rows("SELECT no_such FROM runs"))
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
         one.work(0)
     assert one_run(store)["status"] == "running"  # the next runner queues it again
@@ -445,8 +445,8 @@ def test_stepped_events_are_unique(home):
     store.claim()
     for _ in range(2):
         store.record([(1, Stepped(0, 3, 0.5, 0.0, 0.1, 0))])
-    assert store.events_until(1, 0, 3) == 1
-    assert store.events_until(1, 0, 2) == 0
+    assert store.count_events(1, 0, 3) == 1
+    assert store.count_events(1, 0, 2) == 0
 
 
 def test_home_that_is_a_file_is_one_sentence(tmp_path, monkeypatch):

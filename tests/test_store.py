@@ -6,9 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from mgem_core import RunConfig, UsageError, frames, run
+from mgem_core import RunConfig, UsageError, frames, measurements, run
+from mgem_core.analysis import View
 from mgem_core.events import Finished, Snapped, Started, Stepped, TaskLearned
-from mgem_core.store import MIGRATIONS, Store
+from mgem_core.store import Store
+from mgem_core.store.schema import MIGRATIONS
 from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
@@ -21,7 +23,8 @@ def store(tmp_path):
 
 def finish(store, run_id, acc=80.0, status="finished"):
     R = np.array([[90.0, 10.0], [acc, acc]])
-    store.record([(run_id, Finished(status, "", R, acc, 85.0, acc - 85.0, 1.5, 0.01, "abc"))])
+    rows = [(run_id, TaskLearned(task, R[task], 1.0)) for task in range(2)]
+    store.record([*rows, (run_id, Finished(status, "", R, acc, 85.0, acc - 85.0, 1.5, 0.01, "abc"))])
 
 
 def test_a_submitted_sweep_is_queued_in_order(store):
@@ -38,7 +41,7 @@ def test_a_second_sweep_shares_what_is_known(store):
     for _ in range(4):
         finish(store, store.claim()[0])
     second = store.submit(SPEC)
-    assert store.runs_of(second) == store.runs_of(first)
+    assert store.run_ids(second) == store.run_ids(first)
     assert store.counts(second)["finished"] == 4
     third = store.submit(SPEC, again=True)
     assert store.counts(third)["queued"] == 4
@@ -67,11 +70,11 @@ def test_a_sweep_takes_up_again_what_failed_or_was_cancelled(store):
 def test_cancel_and_resume(store):
     sweep = store.submit(SPEC)
     running = store.claim()[0]
-    store.cancel(store.runs_of(sweep))
+    store.cancel(store.run_ids(sweep))
     assert store.counts(sweep) == {**dict.fromkeys(store.counts(), 0), "cancelled": 3, "running": 1}
-    assert store.unwanted() == [running]
+    assert store.runs_to_cancel() == [running]
     store.end(running, "cancelled", "")
-    assert store.resume(store.runs_of(sweep)) == 4
+    assert store.resume(store.run_ids(sweep)) == 4
     assert store.counts(sweep)["queued"] == 4
     assert store.attempts(running) == 0
 
@@ -81,8 +84,8 @@ def test_a_result_is_final(store):
     done = store.claim()[0]
     finish(store, done)
     store.end(done, "failed", "too late")
-    store.put_back(done, failed=True)
-    assert store.rows("SELECT status FROM runs WHERE id = ?", done)[0]["status"] == "finished"
+    store.requeue(done, failed=True)
+    assert store.database.rows("SELECT status FROM runs WHERE id = ?", done)[0]["status"] == "finished"
 
 
 def test_a_new_runner_takes_up_what_was_interrupted(store):
@@ -136,26 +139,26 @@ def test_a_store_of_an_older_schema_is_taken_over_with_all_it_has(tmp_path, sche
     db.commit()
     db.close()
     store = Store(tmp_path / "runs.db")
-    assert store.runs_of(3) == [7]
+    assert store.run_ids(3) == [7]
     (run,) = store.run_records()
     assert (run["label"], run["status"], run["acc"], run["matrix"]) == ("GEM", "finished", 71.5, [[71.5]])
     assert (run["notice"], run["traceback"], run["resumed_task"]) == (None, None, None)
-    assert store.events_until(7, 1, 9) == 3
+    assert store.count_events(7, 1, 9) == 3
     assert store.submit(SPEC) == 4
-    assert store.rows("PRAGMA foreign_key_check") == []
-    assert store.rows("PRAGMA integrity_check")[0][0] == "ok"
+    assert store.database.rows("PRAGMA foreign_key_check") == []
+    assert store.database.rows("PRAGMA integrity_check")[0][0] == "ok"
 
 
 def test_the_number_of_a_deleted_run_is_never_given_again(store):
     first = store.submit(SPEC)
     store.checkpoint(1).parent.mkdir()
     store.checkpoint(1).write_bytes(b"state")
-    store.cancel(store.runs_of(first))
-    store.forget_sweep(first)
+    store.cancel(store.run_ids(first))
+    store.delete_sweep(first)
     assert not store.checkpoint(1).exists()
     second = store.submit(SPEC)
     assert second == first + 1
-    assert store.runs_of(second) == [5, 6, 7, 8]
+    assert store.run_ids(second) == [5, 6, 7, 8]
 
 
 def test_frames_are_tidy(store):
@@ -165,7 +168,7 @@ def test_frames_are_tidy(store):
     every = frames.runs(store, sweep)
     assert every["status"].tolist() == ["finished"] * 3 + ["queued"]
     assert every["modules"].tolist() == [1, 4, 1, 4]
-    table = frames.configurations(store, sweep)
+    table = measurements.points(store, every, View())
     assert table["label"].tolist() == ["GEM", "p-mGEM(4)"]
     assert table["finished"].tolist() == [2, 1]
     assert table["acc"].tolist() == [81.0, 70.0]
@@ -176,7 +179,7 @@ def test_frames_are_tidy(store):
 
 def test_an_empty_store_has_empty_frames(store):
     assert frames.runs(store).empty
-    assert frames.configurations(store).empty
+    assert measurements.points(store, frames.runs(store), View()).empty
     assert frames.matrix(store, 1).empty
     assert frames.speeds(store) == {}
 
@@ -184,41 +187,41 @@ def test_an_empty_store_has_empty_frames(store):
 def test_forgetting_a_sweep_spares_the_runs_of_others(store):
     first = store.submit(SPEC)
     other = store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "seed": [0, 1]}))
-    shared = store.runs_of(other)
+    shared = store.run_ids(other)
     for _ in range(3):
         finish(store, store.claim()[0])
     last = store.claim()[0]
-    store.forget_sweep(first)
-    assert store.runs_of(other) == shared
-    assert [row["id"] for row in store.rows("SELECT id FROM runs ORDER BY id")] == shared
-    assert [row["id"] for row in store.rows("SELECT id FROM sweeps")] == [other]
-    store.forget_sweep(other)  # one of its runs has not ended
-    assert store.runs_of(other) == [last]
+    store.delete_sweep(first)
+    assert store.run_ids(other) == shared
+    assert [row["id"] for row in store.database.rows("SELECT id FROM runs ORDER BY id")] == shared
+    assert [row["id"] for row in store.database.rows("SELECT id FROM sweeps")] == [other]
+    store.delete_sweep(other)  # one of its runs has not ended
+    assert store.run_ids(other) == [last]
     finish(store, last)
-    store.forget_sweep(other)
+    store.delete_sweep(other)
     assert sum(store.counts().values()) == 0
-    assert store.rows("SELECT id FROM sweeps") == []
+    assert store.database.rows("SELECT id FROM sweeps") == []
 
 
 def test_deleting_forgets_ended_runs_and_all_they_told(store):
     sweep = store.submit(SPEC)
     number, _ = store.claim()
     store.record([(number, Stepped(0, 1, 0.5, 0.0, 0.01, 0))])
-    store.delete(store.runs_of(sweep))
+    store.delete(store.run_ids(sweep))
     assert store.counts(sweep)["running"] == 1  # nothing that has not ended is deleted
     finish(store, number)
-    store.cancel(store.runs_of(sweep))
-    store.delete(store.runs_of(sweep))
-    assert not store.rows("SELECT 1 FROM runs")
-    assert not store.rows("SELECT 1 FROM events")
-    assert not store.rows("SELECT 1 FROM sweeps")
+    store.cancel(store.run_ids(sweep))
+    store.delete(store.run_ids(sweep))
+    assert not store.database.rows("SELECT 1 FROM runs")
+    assert not store.database.rows("SELECT 1 FROM events")
+    assert not store.database.rows("SELECT 1 FROM sweeps")
     store.compact()
 
 
 def test_sweeps_have_names(store):
     first, second = store.submit(SPEC), store.submit(SPEC, "mine")
     store.rename(second, "ours")
-    assert [row["name"] for row in store.rows("SELECT name FROM sweeps")] == [f"sweep {first}", "ours"]
+    assert [row["name"] for row in store.database.rows("SELECT name FROM sweeps")] == [f"sweep {first}", "ours"]
 
 
 def test_a_damaged_file_is_refused_and_left_alone(tmp_path):
@@ -249,14 +252,14 @@ def test_configs_come_back_equal(store):
 
 def test_a_run_of_another_version_fails_with_a_sentence_and_lets_the_others_by(store):
     store.submit(SPEC)
-    with store.writing() as db:
+    with store.database.transaction() as db:
         db.execute("UPDATE runs SET config = replace(config, 'mnist5k-permutations', 'gone') WHERE id = 1")
     assert store.claim() is None
     assert store.claim()[0] == 2
-    row = store.rows("SELECT status, error FROM runs WHERE id = 1")[0]
+    row = store.database.rows("SELECT status, error FROM runs WHERE id = 1")[0]
     assert row["status"] == "failed"
     assert row["error"].startswith("benchmark is 'gone'; it must be one of")
-    with store.writing() as db:
+    with store.database.transaction() as db:
         db.execute("UPDATE runs SET status = 'finished', seconds = 1 WHERE id = 1")
     assert frames.speeds(store) == {}
 
@@ -266,10 +269,10 @@ def test_a_run_wanted_again_while_it_is_cancelled_is_queued_and_the_other_way_ro
     one, other = store.claim()[0], store.claim()[0]
     store.cancel([one])
     store.resume([one])
-    store.put_back(one, failed=False)
+    store.requeue(one, failed=False)
     store.cancel([other])
-    store.put_back(other, failed=False)
-    statuses = {row["id"]: row["status"] for row in store.rows("SELECT id, status FROM runs")}
+    store.requeue(other, failed=False)
+    statuses = {row["id"]: row["status"] for row in store.database.rows("SELECT id, status FROM runs")}
     assert (statuses[one], statuses[other]) == ("queued", "cancelled")
 
 
@@ -319,7 +322,7 @@ def test_runs_of_versions_that_knew_fewer_fields_are_of_the_same_configuration(s
     """A method that is added later brings fields that older runs of other methods never had."""
     spec = SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1]})
     store.submit(spec)
-    with store.writing() as db:
+    with store.database.transaction() as db:
         for run, config in enumerate(spec.runs(), 1):
             fields = {**json.loads(config.model_dump_json()), "ewc_lambda": 99.0}
             del fields["er_replays"]
@@ -327,11 +330,11 @@ def test_runs_of_versions_that_knew_fewer_fields_are_of_the_same_configuration(s
     for _ in range(2):
         finish(store, store.claim()[0])
     sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1, 2]}))
-    assert store.runs_of(sweep) == [1, 2, 3]
-    assert frames.configurations(store, sweep)["runs"].tolist() == [3]
+    assert store.run_ids(sweep) == [1, 2, 3]
+    assert measurements.points(store, frames.runs(store, sweep), View())["runs"].tolist() == [3]
     assert "er_replays" not in store.run_records([3])[0]["config"]
 
 
 def test_what_was_asked_for_and_not_yet_trained_is_not_asked_for_twice(store):
     first = store.submit(SPEC)
-    assert store.runs_of(store.submit(SPEC)) == store.runs_of(first)
+    assert store.run_ids(store.submit(SPEC)) == store.run_ids(first)

@@ -61,7 +61,7 @@ def make_files(home: str) -> None:
     from mgem_core.store import Store
 
     store = Store(Path(home) / "runs.db")
-    for format in ("png", "html", "csv", "latex") if store.runs_of(1) else ():
+    for format in ("png", "html", "csv", "latex") if store.run_ids(1) else ():
         export(store, 1, "matrix", format)
 
 

@@ -11,14 +11,14 @@ import state
 import streamlit as st
 from listing import several
 
-from mgem_core.figures import data
-from mgem_core.figures.data import View
+from mgem_core import analysis, text
+from mgem_core.analysis import View
 from mgem_core.presets import PRESETS
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec, estimate_seconds
 
-AXES: dict[data.Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
+AXES: dict[analysis.Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
 
 
 @state.explain_errors
@@ -32,7 +32,7 @@ def launch(store: Store, spec: SweepSpec, name: str) -> None:
     live.mark([])
     known = store.counts(sweep)["finished"]
     reused = f", {known:,} of them known already" if known else ""
-    state.later(f"{name} launched: {several(len(store.runs_of(sweep)), 'run')}{reused}.")
+    state.later(f"{name} launched: {several(len(store.run_ids(sweep)), 'run')}{reused}.")
 
 
 def what_to_run(store: Store) -> None:
@@ -48,7 +48,7 @@ def what_to_run(store: Store) -> None:
             st.error(problem)
         else:
             seconds = estimate_seconds(configs, state.speeds(store), default_workers())
-            about = f"about {state.duration(seconds)}" if seconds else "time known after the first runs"
+            about = f"about {text.duration(seconds)}" if seconds else "time known after the first runs"
             st.markdown(f"**{several(len(configs), 'run')}** · {about}")
         look: dict[str, Any] = {"type": "primary", "shortcut": "Ctrl+Enter", "width": "stretch"}
         st.button("Launch", on_click=launch_form, args=(store,), disabled=bool(problem), **look)
@@ -103,14 +103,14 @@ def choose_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
 @state.explain_errors
 def stop(store: Store, sweep: int) -> None:
     if store.is_current():
-        store.cancel(store.runs_of(sweep))
+        store.cancel(store.run_ids(sweep))
         state.later("Stopping; what finished stays.")
 
 
 @state.explain_errors
 def resume(store: Store, sweep: int) -> None:
     if store.is_current():
-        store.resume(store.runs_of(sweep))
+        store.resume(store.run_ids(sweep))
         state.wake_runner()
 
 
@@ -135,7 +135,7 @@ def choose_view(tasks_of: dict[str, int]) -> tuple[View, bool]:
         told = "Raw products grow with the length of z; per unit ‖z‖ methods can be compared"
         look: dict[str, Any] = {"format_func": AXES.__getitem__, "default": "unit", "required": True, "help": told}
         chosen = st.segmented_control("Axes", list(AXES), key="axes", **look, **linked)
-        axes: data.Axes = chosen or "unit"  # an empty ?axes= in the URL leaves nothing chosen
+        axes: analysis.Axes = chosen or "unit"  # an empty ?axes= in the URL leaves nothing chosen
         tasks = tasks_of[benchmark]
         pairs = {f"{s + 1} → {t + 1}": (s, t) for t in range(1, tasks) for s in range(t)}
         pair, after = "mean", tasks
@@ -159,7 +159,7 @@ def watched(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
     @state.explain_errors
     def now() -> None:
         state.rerun_if_replaced(store)
-        if not store.runs_of(sweep):  # deleted elsewhere
+        if not store.run_ids(sweep):  # deleted elsewhere
             st.rerun()
         live.results(store, sweep, view, hide)
         if active and state.over(store.counts(sweep)):

@@ -14,7 +14,7 @@ from listing import plain, several
 from opened import notice
 
 from mgem_core import UsageError
-from mgem_core.store import ENDED, STATUSES, Store
+from mgem_core.store import ENDED, STATUSES, RunFilter, Store
 
 MEBIBYTE = 2**20
 
@@ -25,7 +25,7 @@ def nothing_yet() -> None:
     st.page_link(opened.EXPLORE, label="Launch some on Explore →")
 
 
-def ask(store: Store, sweeps: dict[int, dict[str, Any]]) -> tuple[str, listing.Asked]:
+def ask(store: Store, sweeps: dict[int, dict[str, Any]]) -> tuple[str, RunFilter]:
     """What to list; every choice is in the URL."""
     bound: dict[str, Any] = {"bind": "query-params"}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -34,13 +34,13 @@ def ask(store: Store, sweeps: dict[int, dict[str, Any]]) -> tuple[str, listing.A
         text = st.text_input("Find", key="find", type="search", live=True, placeholder=hint, width=240, **bound) or ""
         sweep = choose_sweep(sweeps, what == "Runs")
         if what == "Sweeps":
-            return what, listing.Asked(text, sweep=sweep)
+            return what, RunFilter(text, sweep=sweep)
         benchmark, known = None, listing.benchmarks(store)
         if len(known) > 1:
             look: dict[str, Any] = {"index": None, "placeholder": "All benchmarks", "width": 220}
             benchmark = st.selectbox("Benchmark", known, key="benchmark", **look, **bound)
         statuses = st.pills("Status", STATUSES, selection_mode="multi", key="status", **bound)
-    return what, listing.Asked(text, statuses, sweep, benchmark or "")
+    return what, RunFilter(text, statuses, sweep, benchmark or "")
 
 
 def choose_sweep(sweeps: dict[int, dict[str, Any]], show: bool) -> int | None:
@@ -90,7 +90,7 @@ def choose(name: str, value: Any) -> None:
     st.session_state[name] = value
 
 
-def list_runs(store: Store, asked: listing.Asked, chosen: list[str]) -> None:
+def list_runs(store: Store, asked: RunFilter, chosen: list[str]) -> None:
     rows, total = listing.listed(store, asked)
     shown = [f"r{row['id']}" for row in rows]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -108,7 +108,7 @@ def list_runs(store: Store, asked: listing.Asked, chosen: list[str]) -> None:
     parts.table(listing.RUN_COLUMNS, table, "runs table", about, chosen, lambda keys: choose("runs", keys))
 
 
-def list_sweeps(store: Store, asked: listing.Asked, chosen: list[str]) -> None:
+def list_sweeps(store: Store, asked: RunFilter, chosen: list[str]) -> None:
     clock, rows = zone(), listing.sweeps(store, asked.text)
     st.markdown(several(len(rows), "sweep") if rows else "No sweep has such a name.")
     table = [listing.sweep_row(row, clock) for row in rows]
@@ -129,7 +129,7 @@ def zone() -> tzinfo | None:
 
 def act_on_sweep(store: Store, sweep: int) -> None:
     row = next(row for row in listing.sweeps(store) if row["id"] == sweep)
-    runs, ended = store.runs_of(sweep), sum(row[status] for status in ENDED) == row["runs"]
+    runs, ended = store.run_ids(sweep), sum(row[status] for status in ENDED) == row["runs"]
     st.subheader(plain(f"{row['name']} · s{sweep}"))
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Open on Explore", type="primary"):
@@ -142,12 +142,12 @@ def act_on_sweep(store: Store, sweep: int) -> None:
                 st.rerun()
         opened.stop_and_resume(store, runs, row)
         with st.popover("Delete", disabled=not ended, help=None if ended else "It has not ended; stop it first"):
-            shared = listing.shared(store, sweep)
+            shared = store.count_shared_runs(sweep)
             st.markdown(f"Delete this sweep and {several(len(runs) - shared, 'run')} of its own? This cannot be undone.")
             if shared:
                 st.markdown(f"{several(shared, 'run')} that other sweeps have, too, will stay.")
             if st.button(f"Delete s{sweep}", type="primary"):
-                store.forget_sweep(sweep)
+                store.delete_sweep(sweep)
                 choose("of sweep", None)
                 state.later(f"s{sweep} deleted.")
                 st.rerun()
@@ -155,10 +155,10 @@ def act_on_sweep(store: Store, sweep: int) -> None:
 
 def room(store: Store) -> None:
     """How large the store is, and a way to give back what deleted runs left."""
-    pages, free, size = (store.rows(f"PRAGMA {name}")[0][0] for name in ("page_count", "freelist_count", "page_size"))
+    used, free = store.size()
     with st.container(horizontal=True, vertical_alignment="center"):
-        left = f", and {free * size / MEBIBYTE:,.1f} MiB that deleted runs left" if free else ""
-        st.markdown(f"The store holds {(pages - free) * size / MEBIBYTE:,.1f} MiB{left}.", width="content")
+        left = f", and {free / MEBIBYTE:,.1f} MiB that deleted runs left" if free else ""
+        st.markdown(f"The store holds {used / MEBIBYTE:,.1f} MiB{left}.", width="content")
         if free and st.button("Compact", type="tertiary", help="Give that room back to the disk"):
             try:
                 store.compact()

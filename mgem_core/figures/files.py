@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mgem_core import frames
+from mgem_core import analysis, frames, measurements, text
+from mgem_core.analysis import View
 from mgem_core.config import RunConfig
 from mgem_core.errors import UsageError
-from mgem_core.figures import data
-from mgem_core.figures.data import View
 from mgem_core.figures.style import axis_titles_tex, pair_title
 from mgem_core.store import Store
 
@@ -48,11 +47,11 @@ def export(
     chosen = _chosen(store, sweep, runs)
     if what == "configs":
         return _configs(store, sweep, chosen)
-    benchmark = view.benchmark or data.benchmarks(chosen)[0]
-    _check("benchmark", benchmark, data.benchmarks(chosen))
+    benchmark = view.benchmark or analysis.benchmarks(chosen)[0]
+    _check("benchmark", benchmark, analysis.benchmarks(chosen))
     chosen = chosen[chosen["benchmark"] == benchmark]
     _check_view(what, view, int(chosen["tasks"].max()))
-    points = data.points(store, chosen, view)
+    points = measurements.points(store, chosen, view)
     source = f"{' '.join(_sweep(store, sweep)['name'].split())} (s{sweep}), " if sweep is not None else ""
     if what == "matrix":
         named = _known_matrices(store, chosen, points, view, each=runs is not None)
@@ -88,8 +87,9 @@ def name_of(store: Store, sweep: int | None, runs: Sequence[int] | None = None) 
     """What a file of these is named after: quick-look-s3, p-mGEM(4)-r12."""
     if sweep is not None:
         return f"{_sweep(store, sweep)['name'][:60]}-s{sweep}"
-    named = [store.rows("SELECT label FROM runs WHERE id = ?", run) for run in runs or []]
-    return f"{named[0][0]['label']}-{'-'.join(f'r{run}' for run in (runs or [])[:5])}" if all(named) else "runs"
+    ids = list(runs or [])
+    labels = dict(store.run_values(["id", "label"], ids))
+    return f"{labels[ids[0]]}-{'-'.join(f'r{run}' for run in ids[:5])}" if ids and labels.keys() >= set(ids) else "runs"
 
 
 def _check(field: str, value: str, allowed: Iterable[str]) -> None:
@@ -118,14 +118,13 @@ def _nothing(what: str, view: View) -> str:
 
 
 def _sweep(store: Store, sweep: int) -> Any:
-    if not (rows := store.rows("SELECT name, spec FROM sweeps WHERE id = ?", sweep)):
+    if not (found := store.sweep(sweep)):
         raise UsageError(f"there is no 's{sweep}'; mgem runs lists what there is.")
-    return rows[0]
+    return found
 
 
 def _chosen(store: Store, sweep: int | None, runs: Sequence[int] | None) -> pd.DataFrame:
-    every = frames.runs(store, sweep)
-    chosen = every if runs is None else every[every["id"].isin(runs)]
+    chosen = frames.runs(store, sweep, runs)
     if chosen.empty:
         asked = f"s{sweep}" if runs is None else ", ".join(f"r{run}" for run in runs)
         raise UsageError(f"there is no {asked!r}; mgem runs lists what there is.")
@@ -138,7 +137,7 @@ def _chosen(store: Store, sweep: int | None, runs: Sequence[int] | None) -> pd.D
 def _columns(points: pd.DataFrame, what: str, view: View) -> pd.DataFrame:
     """The points under names that speak for themselves, nothing rounded."""
     frame = points[["key", "benchmark", "line"]].set_axis(["configuration", "benchmark", "method"], axis=1)
-    frame["q"] = [data.strength(q) if isinstance(q, list) else q for q in points["q"]]
+    frame["q"] = [text.strength(q) if isinstance(q, list) else q for q in points["q"]]
     names = {} if what == "pareto" else {name: name for name in ("acc", "fwd", "bwd")}
     if what != "transfer":
         frame["axes"] = view.axes
@@ -166,15 +165,15 @@ def _known_matrices(
     A seed whose R lacks a row does not count, unless all of them do; then what any of them lacks is NaN.
     """
     rows = dict(zip(dict.fromkeys(runs["configuration"]), points.to_dict("records"), strict=True))
-    seen = data.Watch().look(store, runs)
+    seen = measurements.read_measurements(store, runs["id"].tolist())
     named: dict[str, tuple[np.ndarray, int]] = {}
     if each:
         for run in runs.to_dict("records"):
-            name = f"r{run['id']}: {data.titled(rows[run['configuration']])}, seed {run['seed']}"
+            name = f"r{run['id']}: {analysis.title(rows[run['configuration']])}, seed {run['seed']}"
             named[name] = seen[run["id"]].R[: view.after], 1
     else:
         for text, own in runs[runs["status"] == "finished"].groupby("configuration", sort=False):
-            name = data.titled(rows[text])
+            name = analysis.title(rows[text])
             name = f"{name} [{rows[text]['key']}]" if name in named else name
             matrices = [seen[run].R[: view.after] for run in own["id"] if seen[run].R.size]
             matrices = [R for R in matrices if not np.isnan(R).any()] or matrices
@@ -237,14 +236,14 @@ def _table(points: pd.DataFrame, what: str, view: View, source: str) -> str:
         told = f"{view.axes} axes, {pair_title(view)}, mean ± standard error over seeds"
     else:
         titles = ["ACC", "FWD", "BWD"]
-        best = data.leaders(points).index
+        best = analysis.leaders(points).index
         measures = [_cells(points[n], points[f"{n}_std"], 2, best) for n in ("acc", "fwd", "bwd")]
         told = "percent, mean ± std over seeds"
     fewest, most = points["runs"].min(), points["runs"].max()
     seeds = f"{fewest} to {most} seeds" if fewest < most else f"{most} seed{'s' if most > 1 else ''}"
     done = f"{points['finished'].sum()} of {points['runs'].sum()} runs finished"
     when = f", after task {view.after}" if view.after is not None else ""
-    rows = [[_tex(line), _tex(data.strength(q))] for line, q in zip(points["line"], points["q"], strict=True)]
+    rows = [[_tex(line), _tex(text.strength(q))] for line, q in zip(points["line"], points["q"], strict=True)]
     rows = [row + list(cells) for row, *cells in zip(rows, *measures, strict=True)]
     return _tabular(f"{source}{when}: {seeds}, {done}; {told}", ["method", "$q$", *titles], [rows])
 
@@ -287,14 +286,13 @@ def _tex(text: str) -> str:
 def _configs(store: Store, sweep: int | None, runs: pd.DataFrame) -> bytes:
     """Everything needed to get the same runs again."""
     of = None if sweep is None else _sweep(store, sweep)
-    marks = ",".join("?" * len(runs))
     names = ("id", "key", "label", "status", "config", "acc", "fwd", "bwd", "fingerprint")
-    rows = store.rows(f"SELECT {', '.join(names)} FROM runs WHERE id IN ({marks}) ORDER BY id", *runs["id"].tolist())
+    records = store.run_records(runs["id"].tolist())
     document = {
         "sweep": of and of["name"],
-        "spec": of and json.loads(of["spec"]),
-        "runs": [{**dict(row), "config": json.loads(row["config"])} for row in rows],
-        "reproduce": [command(RunConfig.model_validate_json(row["config"])) for row in rows],
+        "spec": of and of["spec"],
+        "runs": [{name: record[name] for name in names} for record in records],
+        "reproduce": [command(RunConfig.model_validate(record["config"])) for record in records],
     }
     return (json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2) + "\n").encode()
 

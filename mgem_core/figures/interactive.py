@@ -13,7 +13,8 @@ import plotly.graph_objects as go
 import plotly.io
 from plotly.subplots import make_subplots
 
-from mgem_core.figures.data import View, by_strength, strength
+from mgem_core import text
+from mgem_core.analysis import View, by_strength
 from mgem_core.figures.style import ENVELOPE, axis_titles, dash, of_family
 
 Figure = dict[str, Any]  # data: a list of traces; layout
@@ -127,7 +128,7 @@ def _bars(errors: list[float], color: str) -> dict[str, Any]:
 
 
 def _hover(row: Mapping[str, Any], axes: Sequence[str]) -> str:
-    q = "" if strength(row["q"]) == "—" else f", q = {strength(row['q'])}"
+    q = "" if text.strength(row["q"]) == "—" else f", q = {text.strength(row['q'])}"
     lines = [f"<b>{row['line']}</b>{q}"]
     if row["x"] == row["x"]:
         lines.append(", ".join(f"{name} {_told(row[at], '.4g')}" for name, at in zip(axes, "xy", strict=True)))

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from mgem_core.figures.data import View, by_strength
+from mgem_core.analysis import View, by_strength
 from mgem_core.figures.style import ENVELOPE, axis_titles_tex, dash, of_family
 
 COLUMN, TEXT_WIDTH, HEIGHT = 3.5, 7.0, 2.8  # inches

@@ -5,7 +5,7 @@ Most colours are Okabe and Ito's, which colour-blind people tell apart; symbols 
 
 import pandas as pd
 
-from mgem_core.figures.data import View
+from mgem_core.analysis import View
 from mgem_core.learners import FAMILIES, Style
 
 MODULES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#808080"]  # in partitions

@@ -85,7 +85,7 @@ class Runner:
             self._make_folder()
             self.store.requeue_interrupted()
             self.recovered = True
-        for run in self.store.unwanted():
+        for run in self.store.runs_to_cancel():
             self.pool.cancel(run)
         self._write()
         self._hand_out()
@@ -96,7 +96,7 @@ class Runner:
                 self.unwritten.append((run, message))
         self._write()
         self._write_checkpoints()
-        return bool(self.active or self.claimed or (self.store.waiting() and not self.is_outdated))
+        return bool(self.active or self.claimed or (self.store.has_queued_runs() and not self.is_outdated))
 
     def _make_folder(self) -> None:
         folder = self.store.checkpoint(0).parent
@@ -122,7 +122,7 @@ class Runner:
         try:
             content = path.read_bytes()
             header = read_header(content)
-            if self.store.events_until(run, header.task, header.step) == header.events:
+            if self.store.count_events(run, header.task, header.step) == header.events:
                 return content
             reason = f"does not fit the store, which lacks some of the {header.events} events before it"
         except FileNotFoundError:
@@ -131,7 +131,7 @@ class Runner:
             reason = str(error)
         except OSError as error:
             reason = f"cannot be read ({error.strerror})"
-        self.store.note(run, f"It started again from the beginning: its checkpoint {reason}.")
+        self.store.set_notice(run, f"It started again from the beginning: its checkpoint {reason}.")
         with suppress(OSError):
             set_aside(path)
         return None
@@ -173,7 +173,7 @@ class Runner:
 
     def _settle(self, run: int, end: Ended) -> None:
         if end.how == "cancelled" or (end.how == "lost" and self.store.attempts(run) < ATTEMPTS):
-            self.store.put_back(run, failed=end.how == "lost")  # somebody may want it again by now
+            self.store.requeue(run, failed=end.how == "lost")  # somebody may want it again by now
         elif end.how == "lost":
             self.store.end(run, "failed", f"{end.reason}, {ATTEMPTS} times.")
         elif end.how == "failed":

@@ -83,7 +83,7 @@ def test_launch_queues_what_the_widgets_say(store):
     assert "**48 runs**" in told(page)
     button(page, "Launch").click().run()
     assert store.counts(1)["queued"] == 48
-    assert store.rows("SELECT name FROM sweeps")[0]["name"] == "Own sweep"
+    assert store.database.rows("SELECT name FROM sweeps")[0]["name"] == "Own sweep"
 
 
 def test_a_problem_is_told_and_nothing_can_be_launched(store):
@@ -104,7 +104,7 @@ def test_what_is_known_already_is_announced_and_what_waits_says_so(store):
     page.run()
     button(page, "Launch").click().run()
     assert page.toast[0].value == "Own sweep launched: 8 runs, 3 of them known already."
-    with store.writing() as db:  # the one that trains is of another sweep alone
+    with store.database.transaction() as db:  # the one that trains is of another sweep alone
         db.execute("DELETE FROM members WHERE sweep = 2 AND run = 4")
     assert "waiting for runs that were asked for before" in bar(opened(sweep="s2"))
 
@@ -187,7 +187,7 @@ def test_launch_takes_what_was_changed_in_the_same_moment(store):
     page = opened()
     page.multiselect(key="run seeds").set_value([3])
     button(page, "Launch").click().run()
-    assert {row[0] for row in store.rows("SELECT json_extract(config, '$.seed') FROM runs")} == {3}
+    assert {row[0] for row in store.database.rows("SELECT json_extract(config, '$.seed') FROM runs")} == {3}
 
 
 def test_a_mistake_made_in_the_same_moment_is_not_launched(store):
@@ -200,8 +200,8 @@ def test_a_mistake_made_in_the_same_moment_is_not_launched(store):
 def test_a_sweep_deleted_elsewhere_makes_room_for_the_next(store):
     kept, gone = store.submit(SPEC, "kept"), store.submit(SweepSpec(base=SPEC.base, grid={"seed": [5]}), "gone")
     page = opened(sweep=f"s{gone}")
-    store.cancel(store.runs_of(gone))
-    store.forget_sweep(gone)
+    store.cancel(store.run_ids(gone))
+    store.delete_sweep(gone)
     page.run()
     assert not page.exception
     assert page.session_state["sweep"] == kept

@@ -148,7 +148,7 @@ def test_a_sweep_is_renamed(store, finished):
     page = opened(list="Sweeps", sweep="s1")
     page.text_input(key="name of s1").set_value(" Better ")
     press(page, "Rename")
-    assert [row["name"] for row in store.rows("SELECT name FROM sweeps")] == ["Better"]
+    assert [row["name"] for row in store.database.rows("SELECT name FROM sweeps")] == ["Better"]
 
 
 def test_deleting_a_sweep_spares_what_others_share(store, finished):
@@ -157,7 +157,7 @@ def test_deleting_a_sweep_spares_what_others_share(store, finished):
     assert "2 runs of its own" in told(page)
     assert "2 runs that other sweeps have, too, will stay" in told(page)
     page = press(page, "Delete s1")
-    assert [row["id"] for row in store.rows("SELECT id FROM runs")] == [3, 4]
+    assert [row["id"] for row in store.database.rows("SELECT id FROM runs")] == [3, 4]
     assert "1 sweep" in told(page)
 
 
@@ -165,7 +165,7 @@ def test_a_sweep_that_runs_must_be_stopped_before_it_is_deleted(store):
     store.submit(SPEC)
     store.claim()
     press(opened(list="Sweeps", sweep="s1"), "Stop")
-    assert store.unwanted() == [1]
+    assert store.runs_to_cancel() == [1]
     assert store.counts()["cancelled"] == 3
 
 

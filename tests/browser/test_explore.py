@@ -11,8 +11,7 @@ from chaos import until
 from people import opened, press, serious_faults, stands_still
 from playwright.sync_api import Page, expect
 
-from mgem_core import frames
-from mgem_core.figures import data
+from mgem_core import analysis, frames, measurements, text
 from mgem_core.presets import PRESETS
 from mgem_core.store import Store
 
@@ -64,9 +63,9 @@ def store(home):
 def finished(server, home):
     """The address of a server with a finished sweep in its store."""
     store = Store(home / "runs.db")
-    if not store.rows("SELECT 1 FROM sweeps"):
+    if not store.database.rows("SELECT 1 FROM sweeps"):
         store.submit(PRESETS["quick-look"][1], "Quick look")
-    if store.resume(store.runs_of(1)) or store.waiting():  # whatever the tests before left
+    if store.resume(store.run_ids(1)) or store.has_queued_runs():  # whatever the tests before left
         chaos.mgem(home, "work", "--idle", "5")
     until(lambda: store.counts()["finished"] == 24, 180)
     return server
@@ -185,15 +184,15 @@ def accuracies(page: Page) -> list[str]:
     return page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts()
 
 
-def expected_accuracies(store: Store, view: data.View) -> list[str]:
-    rows = data.points(store, frames.runs(store, 1), view).to_dict("records")
-    return [data.mean_std(row["acc"], row["acc_std"]) for row in rows]
+def expected_accuracies(store: Store, view: analysis.View) -> list[str]:
+    rows = measurements.points(store, frames.runs(store, 1), view).to_dict("records")
+    return [text.mean_and_error(row["acc"], row["acc_std"]) for row in rows]
 
 
 def test_the_slider_goes_back_in_training(page, finished, store):
     opened(page, f"{finished}/?sweep=s1&after=2")
     wait_for_points(page, 1, 12)
-    then, now = (expected_accuracies(store, data.View(after=after)) for after in (2, None))
+    then, now = (expected_accuracies(store, analysis.View(after=after)) for after in (2, None))
     assert then != now
     assert accuracies(page) == then
     page.get_by_role("slider").press("ArrowRight")
@@ -226,7 +225,7 @@ STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctyp
 def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page, finished, store):
     opened(page, f"{finished}/?sweep=s1")
     wait_for_points(page, 0, 12)
-    expected = data.points(store, frames.runs(store, 1), data.View())
+    expected = measurements.points(store, frames.runs(store, 1), analysis.View())
     got: dict[tuple[str, str], bytes] = {}
     page.get_by_role("button", name="Export").click()
     for what, formats in FILES.items():
@@ -256,14 +255,14 @@ def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page
             assert [float(row[column]) for row in table] == pytest.approx(expected[name].tolist(), abs=1e-12), (what, name)
     R = list(csv.DictReader(io.StringIO(got["R heat maps", "CSV"].decode())))
     first = [float(row["accuracy"]) for row in R[:9]]
-    seeds = [frames.matrix(store, run).to_numpy() for run in store.runs_of(1) if run in (1, 13)]
+    seeds = [frames.matrix(store, run).to_numpy() for run in store.run_ids(1) if run in (1, 13)]
     assert first == pytest.approx((sum(seeds) / 2).ravel().tolist())
     for row in expected.to_dict("records"):
-        told = data.mean_std(row["acc"], row["acc_std"]).replace(" ± ", r" \pm ").replace("−", "-")
+        told = text.mean_and_error(row["acc"], row["acc_std"]).replace(" ± ", r" \pm ").replace("−", "-")
         assert told in got["Table", "LaTeX"].decode()
         for what in ("Frontier", "Transfer"):
             assert f'"{row["key"]}"' in got[what, "HTML"].decode()
-    assert accuracies(page) == expected_accuracies(store, data.View())
+    assert accuracies(page) == expected_accuracies(store, analysis.View())
     document = json.loads(got["Configs", "JSON"])
     assert sorted(run["config"]["seed"] for run in document["runs"]) == [0] * 12 + [1] * 12
 

@@ -53,7 +53,7 @@ def test_a_search_an_open_run_and_a_comparison_are_in_the_link(page, server, sto
 
 
 def test_more_like_this_fills_the_form_of_explore(page, server, store):
-    run = store.rows("SELECT id FROM runs WHERE label = 'p-mGEM(4)' ORDER BY id DESC LIMIT 1")[0][0]
+    run = store.database.rows("SELECT id FROM runs WHERE label = 'p-mGEM(4)' ORDER BY id DESC LIMIT 1")[0][0]
     opened(page, f"{server}/runs?runs=r{run}")
     press(page, "More like this")
     expect(page.get_by_text("What to run")).to_be_visible()
@@ -72,21 +72,21 @@ def test_a_failed_run_says_why_and_names_are_no_markup(page, server, store):
 
 def test_a_sweep_is_renamed_and_deleted_after_a_question(page, server, store):
     sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [41, 42]}), "Short-lived")
-    store.cancel(store.runs_of(sweep))
+    store.cancel(store.run_ids(sweep))
     opened(page, f"{server}/runs?list=Sweeps")
     page.locator(f"tr[data-key=s{sweep}]").click()
     page.get_by_role("button", name="Rename").click()
     page.get_by_role("textbox", name=re.compile("[Nn]ame")).last.fill("Renamed")
     page.keyboard.press("Enter")
     expect(page.locator(f"tr[data-key=s{sweep}]")).to_contain_text("Renamed")
-    assert store.rows("SELECT name FROM sweeps WHERE id = ?", sweep)[0][0] == "Renamed"
+    assert store.database.rows("SELECT name FROM sweeps WHERE id = ?", sweep)[0][0] == "Renamed"
 
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Delete").first.click()
-    assert store.runs_of(sweep), "nothing may go before the question is answered"
+    assert store.run_ids(sweep), "nothing may go before the question is answered"
     page.get_by_test_id("stPopoverBody").get_by_role("button").last.click()
     expect(page.locator(f"tr[data-key=s{sweep}]")).to_have_count(0)
-    assert not store.runs_of(sweep)
+    assert not store.run_ids(sweep)
     assert store.counts()["finished"] == 10
 
 

@@ -9,10 +9,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from mgem_core import RunConfig, frames, run
+from mgem_core import RunConfig, analysis, frames, measurements, run, text
+from mgem_core.analysis import View
 from mgem_core.events import Finished, Probed, Started, TaskLearned
-from mgem_core.figures import data, interactive
-from mgem_core.figures.data import View, Watch
+from mgem_core.figures import interactive
+from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -30,9 +31,9 @@ def probe(task: int, step: int, gs_z: list[float], gt_z: float, norm_z: float = 
 def learn(store: Store, shift: float = 0.0, tasks: int = 3) -> int:
     """Let the next queued run, configuration by configuration, learn that many tasks."""
     order = ", ".join(f"json_extract(config, '$.{name}')" for name in ("modules", "strength", "seed"))
-    run, text = store.rows(f"SELECT id, config FROM runs WHERE status = 'queued' ORDER BY {order}")[0]
+    run, text = store.database.rows(f"SELECT id, config FROM runs WHERE status = 'queued' ORDER BY {order}")[0]
     config = RunConfig.model_validate_json(text)
-    with store.writing() as db:
+    with store.database.transaction() as db:
         db.execute("UPDATE runs SET status = 'running' WHERE id = ?", (run,))
     events = [Started(config.label, ("a", "b", "c"), 10, 100, 0, 0)]
     for task in range(tasks):
@@ -52,8 +53,8 @@ def store(tmp_path):
     return store
 
 
-def points(store, view=View(), watch=None) -> pd.DataFrame:  # noqa: B008
-    return data.points(store, frames.runs(store, 1), view, watch)
+def points(store, view=View(), cache=None) -> pd.DataFrame:  # noqa: B008
+    return measurements.points(store, frames.runs(store, 1), view, cache)
 
 
 def test_a_configuration_is_the_mean_over_its_seeds(store):
@@ -123,17 +124,17 @@ def test_runs_in_flight_count_as_far_as_they_are(store):
     assert np.isnan(points(store, View(after=3)).iloc[1]["acc"])
 
 
-def test_only_runs_that_moved_are_read_again(store):
-    watch = Watch()
+def test_only_runs_that_advanced_are_read_again(store):
+    cache = MeasurementCache()
     learn(store)
-    first = points(store, watch=watch)
+    first = points(store, cache=cache)
     queries: list[str] = []
-    store.db.set_trace_callback(queries.append)
-    again = points(store, watch=watch)
-    assert not [query for query in queries if "FROM events" in query and "IN ()" not in query]
+    store.database.connection.set_trace_callback(queries.append)
+    again = points(store, cache=cache)
+    assert not [query for query in queries if "FROM events" in query]
     pd.testing.assert_frame_equal(first, again)
     learn(store, 2.0)
-    assert points(store, watch=watch).iloc[0]["finished"] == 2
+    assert points(store, cache=cache).iloc[0]["finished"] == 2
 
 
 def test_lines_are_told_apart_by_what_differs_but_strength_and_seed(tmp_path):
@@ -180,19 +181,19 @@ def test_words_tell_who_dominates_whom(store):
             },
         }
     )
-    words = data.in_words(frame)
+    words = analysis.in_words(frame)
     assert words[0].startswith("p-mGEM(4) dominates 50 % of GEM's frontier, GEM 0 % of p-mGEM(4)'s; the hypervolume of")
     assert words[0].endswith("% larger.")
     assert words[-1] == "Best ACC: p-mGEM(4) at q = 1 with 73.46 ± 0.50."
-    assert data.in_words(frame.iloc[:0]) == []
+    assert analysis.in_words(frame.iloc[:0]) == []
 
 
 def test_numbers_and_strengths_are_told_as_people_write_them():
-    assert data.mean_std(-1.005, 0.25) == "−1.00 ± 0.25"
-    assert data.mean_std(np.nan, np.nan) == "—"
-    assert data.strength((0.5, 0.1)) == "0.5, 0.1"
-    assert data.titled(pd.Series({"line": "GEM", "q": [0.5, 0.1]})) == "GEM at q = 0.5, 0.1"
-    assert data.titled(pd.Series({"line": "EWC", "q": np.nan})) == "EWC"
+    assert text.mean_and_error(-1.005, 0.25) == "−1.00 ± 0.25"
+    assert text.mean_and_error(np.nan, np.nan) == "—"
+    assert text.strength((0.5, 0.1)) == "0.5, 0.1"
+    assert analysis.title(pd.Series({"line": "GEM", "q": [0.5, 0.1]})) == "GEM at q = 0.5, 0.1"
+    assert analysis.title(pd.Series({"line": "EWC", "q": np.nan})) == "EWC"
 
 
 def test_lines_of_equal_acc_are_where_fwd_and_bwd_add_up():
@@ -227,7 +228,7 @@ def test_a_run_that_broke_off_is_no_result_but_what_it_learned_can_be_looked_at(
     learn(store)
     row = points(store).iloc[0]
     assert row["acc"] == pytest.approx(R[2].mean())
-    assert "with 77.67." in data.in_words(points(store))[-1]
+    assert "with 77.67." in analysis.in_words(points(store))[-1]
     assert points(store, View(after=1)).iloc[0]["acc"] == pytest.approx((110 + 90) / 2)
 
 
@@ -236,7 +237,7 @@ def test_who_learned_one_easy_task_does_not_win(store):
     learn(store)
     learn(store, 5.0, tasks=1)  # 95 percent, on the first task alone
     assert points(store)["learned"].tolist() == [3, 1, 0, 0]
-    assert data.in_words(points(store))[-1].startswith("Best ACC: GEM at q = 0 with")
+    assert analysis.in_words(points(store))[-1].startswith("Best ACC: GEM at q = 0 with")
 
 
 def test_an_own_partition_is_told_as_the_command_line_takes_it(tmp_path):
@@ -245,9 +246,9 @@ def test_an_own_partition_is_told_as_the_command_line_takes_it(tmp_path):
     assert points(store)["line"][0] == "p-mGEM(2*) · modules fc1=0,fc2=0,fc3=1"
 
 
-def runs_shown(watch: Watch, store: Store) -> dict[int, float]:
-    """Run → its accuracy on the first task just after that, as the watch tells it."""
-    return {run: seen.own[0] for run, seen in watch.look(store, frames.runs(store, 1)).items()}
+def runs_shown(cache: MeasurementCache, store: Store) -> dict[int, float]:
+    """Run → its accuracy on the first task just after that, according to the cache."""
+    return {run: measured.new_accuracy[0] for run, measured in cache.read(store, store.run_ids(1)).items()}
 
 
 def finished_store(path, shift: float) -> Store:
@@ -258,62 +259,61 @@ def finished_store(path, shift: float) -> Store:
     return store
 
 
-def test_a_watch_never_takes_a_run_of_one_store_for_that_of_another(tmp_path):
-    watch = Watch()
+def test_a_cache_distinguishes_runs_of_different_stores(tmp_path):
+    cache = MeasurementCache()
     for shift in (0.0, 5.0):
         store = finished_store(tmp_path / f"{shift}.db", shift)
-        assert store.rows("SELECT id, status, attempts, task, step FROM runs")[0]["id"] == 1
-        assert runs_shown(watch, store) == {1: 90.0 + shift}
+        assert store.database.rows("SELECT id, status, attempts, task, step FROM runs")[0]["id"] == 1
+        assert runs_shown(cache, store) == {1: 90.0 + shift}
 
 
-def test_a_watch_reads_a_run_again_that_was_started_again(tmp_path):
+def test_a_cache_reads_a_run_again_that_was_started_again(tmp_path):
     """Even if it has come just as far as before, as it was restored from a copy of the store."""
-    watch, store = Watch(), finished_store(tmp_path / "runs.db", 0.0)
-    runs_shown(watch, store)
-    with store.writing() as db:
+    cache, store = MeasurementCache(), finished_store(tmp_path / "runs.db", 0.0)
+    runs_shown(cache, store)
+    with store.database.transaction() as db:
         db.execute("UPDATE events SET data = json_replace(data, '$.row[0]', 33.0) WHERE kind = 'TaskLearned' AND task = 0")
         db.execute("UPDATE runs SET started = 1.0, ended = 2.0")
-    assert runs_shown(watch, store) == {1: 33.0}
+    assert runs_shown(cache, store) == {1: 33.0}
 
 
-def test_a_watch_forgets_the_runs_that_were_not_looked_at_for_longest(tmp_path):
+def test_a_cache_drops_the_runs_that_were_not_requested_for_longest(tmp_path):
     stores = [finished_store(tmp_path / f"{number}.db", number) for number in range(3)]
-    watch = Watch(most=2)
+    cache = MeasurementCache(most=2)
     for number in (0, 1, 0, 2):
-        assert runs_shown(watch, stores[number]) == {1: 90.0 + number}
-    assert len(watch._known) == 2
+        assert runs_shown(cache, stores[number]) == {1: 90.0 + number}
+    assert len(cache._known) == 2
     for number in (2, 0, 1):
-        with stores[number].writing() as db:
+        with stores[number].database.transaction() as db:
             db.execute("DELETE FROM events")  # what is known need not be read
-        [seen] = watch.look(stores[number], frames.runs(stores[number], 1)).values()
-        assert bool(seen.own) == (number != 1)
+        [measured] = cache.read(stores[number], [1]).values()
+        assert bool(measured.new_accuracy) == (number != 1)
 
 
-def test_a_watch_remembers_all_runs_of_a_look_that_are_more_than_its_limit(store):
-    watch = Watch(most=3)
-    points(store, watch=watch)
-    assert len(watch._known) == 8
+def test_a_cache_keeps_all_runs_of_a_call_even_if_they_exceed_its_limit(store):
+    cache = MeasurementCache(most=3)
+    points(store, cache=cache)
+    assert len(cache._known) == 8
     queries: list[str] = []
-    store.db.set_trace_callback(queries.append)
-    points(store, watch=watch)
-    assert not [query for query in queries if "FROM events" in query and "IN ()" not in query]
+    store.database.connection.set_trace_callback(queries.append)
+    points(store, cache=cache)
+    assert not [query for query in queries if "FROM events" in query]
 
 
-def test_a_run_deleted_while_it_is_looked_at_has_shown_nothing(store):
-    runs = frames.runs(store, 1)
+def test_a_run_deleted_in_the_meantime_has_no_measurements(store):
     store.cancel([1])
     store.delete([1])
-    assert Watch().look(store, runs)[1].mean == []
+    assert MeasurementCache().read(store, [1])[1].mean_accuracy == []
 
 
-def test_threads_share_a_watch(tmp_path):
+def test_threads_share_a_cache(tmp_path):
     paths = [finished_store(tmp_path / f"{number}.db", number).path for number in range(6)]
-    watch = Watch(most=2)
+    cache = MeasurementCache(most=2)
 
     def look(number: int) -> bool:
         store = Store(paths[number % 6])
-        return all(runs_shown(watch, store) == {1: 90.0 + number % 6} for _ in range(20))
+        return all(runs_shown(cache, store) == {1: 90.0 + number % 6} for _ in range(20))
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(look, range(12)))
-    assert len(watch._known) <= 2
+    assert len(cache._known) <= 2

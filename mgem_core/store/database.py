@@ -1,0 +1,139 @@
+"""The SQLite file behind the store: opening, checking and migrating it, transactions, and errors in one sentence."""
+
+import itertools
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mgem_core.errors import UsageError
+from mgem_core.home import file_identity
+from mgem_core.store.schema import MIGRATIONS, TABLES
+from mgem_core.sweeps import configuration_of
+
+CIRCUMSTANCES = {  # errors of SQLite that come from the disk or from other processes, and may pass
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
+}
+
+_numbers = itertools.count()  # one for every database that this process opens
+
+
+class StoreUnavailableError(UsageError):
+    """The store cannot be read or written at the moment; the message says why in one sentence."""
+
+
+class Database:
+    def __init__(self, path: Path, lock_seconds: float):
+        """Open the file, created or migrated as needed; one that is damaged, newer or not ours is refused, unchanged.
+
+        While another process writes, wait for it up to `lock_seconds`.
+        """
+        self.path = path
+        self._number = next(_numbers)
+        identity = file_identity(path)  # if the file is replaced while it is being opened, is_current() returns False
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                problem = "is a folder, where the store of all runs should be"
+                raise UsageError(f"{path} {problem}; move it away to start a new one.")
+            self.connection = sqlite3.connect(path, timeout=lock_seconds, isolation_level=None, check_same_thread=False)
+            self.connection.row_factory = sqlite3.Row
+            self.connection.create_function("configuration", 1, configuration_of, deterministic=True)
+        except (OSError, sqlite3.OperationalError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            remedy = "set MGEM_HOME to a folder that can be written"
+            raise StoreUnavailableError(f"{path} cannot be opened ({reason}); {remedy}.") from None
+        try:
+            with self.explained("opened"):
+                self._prepare()
+        except UsageError:
+            self.connection.close()
+            raise
+        self._identity = identity or file_identity(path)
+
+    def _prepare(self) -> None:
+        """Check that this is a store before anything is written into it."""
+        # In one query: another process may be creating the store.
+        both = "SELECT (SELECT user_version FROM pragma_user_version), group_concat(name) FROM sqlite_master"
+        version, names = self.connection.execute(f"{both} WHERE type = 'table'").fetchone()
+        tables = set((names or "").split(",")) - {""}
+        if version > len(MIGRATIONS):
+            raise UsageError(
+                f"{self.path} was written by a newer version of mgem (schema {version}); update mgem to use it."
+            )
+        if (version or tables) and not tables >= TABLES:
+            raise UsageError(f"{self.path} is a database of another program; move it away, or set MGEM_HOME elsewhere.")
+        if tables and not version:
+            problem = "has the tables of a store but no schema version, as after restoring a dump"
+            remedy = "restore a copy of the file itself, or move it away to start a new one"
+            raise UsageError(f"{self.path} {problem}; {remedy}.")
+        # FULL: what was committed survives a power cut, so that no checkpoint can be ahead of the store.
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"):
+            self.connection.execute(f"PRAGMA {pragma}")
+        if version < len(MIGRATIONS):
+            self._migrate()  # without foreign keys: rows that refer to a recreated table are kept
+        self.connection.execute("PRAGMA foreign_keys = ON")
+
+    def _migrate(self) -> None:
+        with self.transaction() as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]  # another process may have been faster
+            for number, script in enumerate(MIGRATIONS[version:], version + 1):
+                for statement in script.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {number}")
+
+    @contextmanager
+    def explained(self, action: str) -> Iterator[None]:
+        """Turn errors that the disk, other processes or a damaged file cause into one sentence; others stay as they are."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in CIRCUMSTANCES:
+                raise StoreUnavailableError(f"{self.path} could not be {action}: {error}.") from None
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                remedy = "move it away to start a new one"
+                raise UsageError(f"{self.path} is damaged or no store of mgem ({error}); {remedy}.") from None
+            raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Either all of its changes are made, or none."""
+        with self.explained("written"):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        with self.explained("read"):
+            return self.connection.execute(query, values).fetchall()
+
+    def value(self, query: str, *values: Any) -> Any:
+        """The first column of the first row."""
+        return self.rows(query, *values)[0][0]
+
+    def compact(self) -> None:
+        """Return the space of deleted rows to the disk."""
+        with self.explained("compacted"):
+            self.connection.execute("VACUUM")
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def size(self) -> tuple[int, int]:
+        """Bytes in use, and bytes that `compact` would return."""
+        pages, free, page_size = (self.value(f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size"))
+        return (pages - free) * page_size, free * page_size
+
+    def version(self) -> tuple[int, int, int]:
+        """Changes whenever the database may have changed, and differs between databases that this process opened."""
+        return self._number, self.value("PRAGMA data_version"), self.connection.total_changes
+
+    def is_current(self) -> bool:
+        """Is the file at the path still the one that was opened? Not if it was deleted or replaced."""
+        return file_identity(self.path) == self._identity

@@ -1,0 +1,172 @@
+"""What the store knows, through named methods that return plain data."""
+
+import io
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mgem_core.events import Snapped
+from mgem_core.store.database import Database
+from mgem_core.store.run_filter import BENCHMARK, RunFilter
+
+STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
+ENDED = ("finished", "failed", "diverged", "cancelled")
+TASKS, ITERATIONS = (f"json_extract(config, '$.{name}')" for name in ("tasks", "iterations"))
+COMPUTED = {  # columns of a run besides those of the table
+    # The share of its steps that a run has taken.
+    "progress": f"CASE status WHEN 'finished' THEN 1.0 ELSE ifnull((task + 1.0 * step / {ITERATIONS}) / {TASKS}, 0.0) END",
+    # The number of tasks that a run has learned, whether or not the rows of R of all of them are known.
+    "learned": f"CASE status WHEN 'finished' THEN max(task, ifnull({TASKS}, 0)) ELSE task END",
+    **{name: f"json_extract(config, '$.{name}')" for name in ("benchmark", "method", "strength", "seed", "tasks")},
+}
+Row = dict[str, Any]
+
+
+class Reader:
+    def __init__(self, database: Database):
+        self.database, self.path = database, database.path
+        self.version, self.is_current, self.size = database.version, database.is_current, database.size
+
+    # Runs
+
+    def run_values(
+        self, columns: Sequence[str], runs: Sequence[int] | None = None, sweep: int | None = None
+    ) -> list[tuple[Any, ...]]:
+        """These columns (of the table or COMPUTED; `config` as JSON) of these runs, or of a sweep's, or of all, by id."""
+        selected = ", ".join(COMPUTED.get(name, name) for name in columns)
+        condition, values = run_condition(runs, sweep)
+        return list(map(tuple, self.database.rows(f"SELECT {selected} FROM runs WHERE {condition} ORDER BY id", *values)))
+
+    def run_records(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[Row]:
+        """Everything about these runs, or a sweep's, or all, by id; configs and matrices are plain data."""
+        condition, values = run_condition(runs, sweep)
+        computed = f"{COMPUTED['progress']} AS progress"
+        rows = self.database.rows(f"SELECT *, {computed} FROM runs WHERE {condition} ORDER BY id", *values)
+        return [
+            {**row, "config": json.loads(row["config"]), "matrix": row["matrix"] and json.loads(row["matrix"])}
+            for row in map(dict, rows)
+        ]
+
+    def find_runs(self, which: RunFilter, most: int) -> tuple[list[Row], int]:
+        """The newest of the runs that the filter selects, at most so many, and the number of all of them."""
+        condition, values = which.condition()
+        computed = ", ".join(
+            f"{COMPUTED[name]} AS {name}" for name in ("progress", "benchmark", "method", "strength", "seed")
+        )
+        columns = f"id, label, status, wanted, acc, fwd, bwd, seconds, created, {computed}"
+        rows = self.database.rows(f"SELECT {columns} FROM runs WHERE {condition} ORDER BY id DESC LIMIT {most}", *values)
+        total = len(rows)
+        if total == most:
+            total = self.database.value(f"SELECT count(*) FROM runs WHERE {condition}", *values)
+        return list(map(dict, rows)), total
+
+    def benchmarks(self, runs: Sequence[int] | None = None) -> list[str]:
+        """The benchmarks of these runs, or of all, by name."""
+        condition, values = run_condition(runs)
+        query = f"SELECT DISTINCT {BENCHMARK} FROM runs WHERE {condition} ORDER BY 1"
+        return [row[0] for row in self.database.rows(query, *values)]
+
+    def counts(self, sweep: int | None = None) -> dict[str, int]:
+        """The number of runs with each status, of one sweep or of all."""
+        condition, values = run_condition(sweep=sweep)
+        rows = self.database.rows(f"SELECT status, count(*) FROM runs WHERE {condition} GROUP BY status", *values)
+        return {**dict.fromkeys(STATUSES, 0), **{row[0]: row[1] for row in rows}}
+
+    def progress_by_status(self, sweep: int) -> tuple[dict[str, int], dict[str, float], float | None]:
+        """Of a sweep: the number of runs with each status, the sum of their progress, the mean time of a finished run."""
+        columns = f"status, count(*), sum({COMPUTED['progress']}), avg(CASE status WHEN 'finished' THEN seconds END)"
+        condition, values = run_condition(sweep=sweep)
+        rows = self.database.rows(f"SELECT {columns} FROM runs WHERE {condition} GROUP BY status", *values)
+        counts, done = ({**dict.fromkeys(STATUSES, 0), **{row[0]: row[i] for row in rows}} for i in (1, 2))
+        return counts, done, next((row[3] for row in rows if row[0] == "finished"), None)
+
+    def has_queued_runs(self) -> bool:
+        return bool(self.database.rows("SELECT 1 FROM runs WHERE status = 'queued' LIMIT 1"))
+
+    def recent_durations(self, most: int = 200) -> list[tuple[str, float]]:
+        """Config (as JSON) and seconds of the runs that finished last."""
+        query = "SELECT config, seconds FROM runs WHERE status = 'finished' AND seconds > 0 ORDER BY id DESC LIMIT ?"
+        return [(row["config"], row["seconds"]) for row in self.database.rows(query, most)]
+
+    # Sweeps
+
+    def sweeps(self) -> list[Row]:
+        """Every sweep, the newest first: id, name, created, `runs` (their number), and the number with each status."""
+        counts = ", ".join(f"sum(status = '{status}') AS {status}" for status in STATUSES)
+        query = (
+            f"SELECT sweeps.id, name, sweeps.created, count(*) AS runs, {counts} FROM sweeps "
+            "JOIN members ON sweep = sweeps.id JOIN runs ON runs.id = run GROUP BY sweeps.id ORDER BY sweeps.id DESC"
+        )
+        return list(map(dict, self.database.rows(query)))
+
+    def sweep(self, sweep: int) -> Row | None:
+        """Its id, name, when it was created, and its spec as plain data; None if there is no such sweep."""
+        rows = self.database.rows("SELECT * FROM sweeps WHERE id = ?", sweep)
+        return {**rows[0], "spec": json.loads(rows[0]["spec"])} if rows else None
+
+    def run_ids(self, sweep: int) -> list[int]:
+        return self._ids("SELECT run FROM members WHERE sweep = ? ORDER BY run", sweep)
+
+    def sweeps_of(self, runs: Sequence[int]) -> dict[int, str]:
+        """Id and name of each sweep to which any of these runs belongs."""
+        query = (
+            "SELECT DISTINCT id, name FROM sweeps JOIN members ON sweep = id "
+            "WHERE run IN (SELECT value FROM json_each(?)) ORDER BY id"
+        )
+        return {row["id"]: row["name"] for row in self.database.rows(query, json.dumps(list(runs)))}
+
+    def count_shared_runs(self, sweep: int) -> int:
+        """The number of runs of a sweep that belong to other sweeps, too."""
+        its_runs = "SELECT run FROM members WHERE sweep = ?1"
+        query = f"SELECT count(DISTINCT run) FROM members WHERE sweep != ?1 AND run IN ({its_runs})"
+        return int(self.database.value(query, sweep))
+
+    def best_accuracies(self) -> dict[int, float]:
+        """Sweep → the ACC of its best configuration, mean over its finished seeds."""
+        means = (
+            "SELECT sweep, avg(acc) AS acc FROM members JOIN runs ON runs.id = run WHERE status = 'finished' "
+            "GROUP BY sweep, configuration(config)"
+        )
+        return dict(map(tuple, self.database.rows(f"SELECT sweep, max(acc) FROM ({means}) GROUP BY sweep")))
+
+    # Events
+
+    def events(self, runs: Sequence[int], kinds: Sequence[str]) -> Iterator[tuple[int, str, Row]]:
+        """Run, kind and data of every event of these kinds ("Stepped", "Probed", "TaskLearned"), in their order."""
+        query = (
+            "SELECT run, kind, data FROM events WHERE run IN (SELECT value FROM json_each(?)) "
+            "AND kind IN (SELECT value FROM json_each(?)) ORDER BY run, task, step"
+        )
+        for run, kind, data in self.database.rows(query, json.dumps(list(runs)), json.dumps(list(kinds))):
+            yield run, kind, json.loads(data)
+
+    def has_events(self, runs: Sequence[int], kind: str, first_task: int = 0) -> bool:
+        """Has any of these runs an event of this kind, in this task or a later one?"""
+        query = (
+            "SELECT EXISTS (SELECT 1 FROM events WHERE kind = ? AND task >= ? AND run IN (SELECT value FROM json_each(?)))"
+        )
+        return bool(self.database.value(query, kind, first_task, json.dumps(list(runs))))
+
+    def snapshots(self, run: int) -> list[Snapped]:
+        rows = self.database.rows("SELECT * FROM snapshots WHERE run = ? ORDER BY task, step", run)
+        return [_unpacked(row) for row in rows]
+
+    def _ids(self, query: str, *values: Any) -> list[int]:
+        return [row[0] for row in self.database.rows(query, *values)]
+
+
+def run_condition(runs: Sequence[int] | None = None, sweep: int | None = None) -> tuple[str, list[Any]]:
+    """The condition in SQL for these runs, or a sweep's, or all; and the values of its placeholders."""
+    if runs is not None:
+        return "id IN (SELECT value FROM json_each(?))", [json.dumps([int(run) for run in runs])]
+    if sweep is not None:
+        return "id IN (SELECT run FROM members WHERE sweep = ?)", [sweep]
+    return "1", []
+
+
+def _unpacked(row: sqlite3.Row) -> Snapped:
+    arrays = np.load(io.BytesIO(row["data"]))
+    return Snapped(row["task"], row["step"], arrays["gram"], arrays["sizes"])

@@ -1,0 +1,41 @@
+"""Which runs a list shows, and the condition in SQL that selects them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MAX_WORDS = 50  # of a search; SQLite refuses an expression of more than a thousand parts
+BENCHMARK = "json_extract(config, '$.benchmark')"
+SEARCHED = f"lower('r' || id || ' ' || label || ' ' || {BENCHMARK} || ' ' || status || ' ' || ifnull(error, ''))"
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """An empty field selects all runs."""
+
+    # Every word must occur in a run's id, label, benchmark, status or error; r12 selects that run alone.
+    # Repeated words count once, and only the first MAX_WORDS different ones count.
+    text: str = ""
+    statuses: Sequence[str] = ()
+    sweep: int | None = None
+    benchmark: str = ""
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """The condition in SQL, and the values of its placeholders."""
+        conditions: list[str] = ["1"]
+        values: list[Any] = []
+        for word in list(dict.fromkeys(self.text.split()))[:MAX_WORDS]:
+            is_id = re.fullmatch(r"r[0-9]{1,18}", word)
+            conditions.append("id = ?" if is_id else f"instr({SEARCHED}, ?)")
+            values.append(int(word[1:]) if is_id else word.lower())
+        if self.statuses:
+            conditions.append(f"status IN ({','.join('?' * len(self.statuses))})")
+            values += self.statuses
+        if self.sweep is not None:
+            conditions.append("id IN (SELECT run FROM members WHERE sweep = ?)")
+            values.append(self.sweep)
+        if self.benchmark:
+            conditions.append(f"{BENCHMARK} = ?")
+            values.append(self.benchmark)
+        return " AND ".join(conditions), values

@@ -1,0 +1,60 @@
+"""The tables of the store, as the scripts that bring each schema version to the next."""
+
+TABLES = {"sweeps", "runs", "members", "events", "snapshots"}
+
+MIGRATIONS = [  # one script per schema version; a released one never changes
+    """
+    CREATE TABLE sweeps (id INTEGER PRIMARY KEY, name TEXT NOT NULL, spec TEXT NOT NULL, created REAL NOT NULL);
+    CREATE TABLE runs (
+        id INTEGER PRIMARY KEY, key TEXT NOT NULL, label TEXT NOT NULL, config TEXT NOT NULL,
+        status TEXT NOT NULL DEFAULT 'queued', wanted TEXT NOT NULL DEFAULT 'run', attempts INTEGER NOT NULL DEFAULT 0,
+        task INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
+        acc REAL, fwd REAL, bwd REAL, matrix TEXT, seconds REAL, seconds_per_step REAL, fingerprint TEXT, error TEXT,
+        created REAL NOT NULL, started REAL, ended REAL
+    );
+    CREATE INDEX runs_by_key ON runs (key);
+    CREATE INDEX runs_by_status ON runs (status);
+    CREATE TABLE members (
+        sweep INTEGER NOT NULL REFERENCES sweeps ON DELETE CASCADE,
+        run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+        PRIMARY KEY (sweep, run)
+    ) WITHOUT ROWID;
+    CREATE INDEX members_by_run ON members (run);
+    CREATE TABLE events (
+        run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, task INTEGER NOT NULL, step INTEGER NOT NULL,
+        kind TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY (run, kind, task, step)
+    ) WITHOUT ROWID;
+    CREATE TABLE snapshots (
+        run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, task INTEGER NOT NULL, step INTEGER NOT NULL,
+        data BLOB NOT NULL, PRIMARY KEY (run, task, step)
+    );
+    """,
+    # The number of a deleted sweep or run is never given again: links and notes name them.
+    """
+    CREATE TABLE new_sweeps (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, spec TEXT NOT NULL, created REAL NOT NULL
+    );
+    CREATE TABLE new_runs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, label TEXT NOT NULL, config TEXT NOT NULL,
+        status TEXT NOT NULL DEFAULT 'queued', wanted TEXT NOT NULL DEFAULT 'run', attempts INTEGER NOT NULL DEFAULT 0,
+        task INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0,
+        acc REAL, fwd REAL, bwd REAL, matrix TEXT, seconds REAL, seconds_per_step REAL, fingerprint TEXT, error TEXT,
+        created REAL NOT NULL, started REAL, ended REAL
+    );
+    INSERT INTO new_sweeps SELECT * FROM sweeps;
+    INSERT INTO new_runs SELECT * FROM runs;
+    DROP TABLE sweeps;
+    DROP TABLE runs;
+    ALTER TABLE new_sweeps RENAME TO sweeps;
+    ALTER TABLE new_runs RENAME TO runs;
+    CREATE INDEX runs_by_key ON runs (key);
+    CREATE INDEX runs_by_status ON runs (status);
+    """,
+    # Where a run's last attempt began, why one had to begin at the beginning, and where the code of a failed one stood.
+    """
+    ALTER TABLE runs ADD COLUMN resumed_task INTEGER;
+    ALTER TABLE runs ADD COLUMN resumed_step INTEGER;
+    ALTER TABLE runs ADD COLUMN notice TEXT;
+    ALTER TABLE runs ADD COLUMN traceback TEXT;
+    """,
+]

@@ -1,0 +1,37 @@
+"""Numbers and counts as people read them, for the command line, the pages and the files alike."""
+
+from math import isnan
+from typing import Any
+
+MISSING = "—"
+
+
+def is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and isnan(value))
+
+
+def mean_and_error(mean: float | None, error: float | None = None) -> str:
+    """84.31 ± 0.52; the error is left out if it is unknown."""
+    if is_missing(mean):
+        return MISSING
+    text = f"{mean:.2f}" if is_missing(error) else f"{mean:.2f} ± {error:.2f}"
+    return text.replace("-", "−")
+
+
+def strength(q: Any) -> str:
+    """A memory strength, or one per past task."""
+    if isinstance(q, list | tuple):
+        return ", ".join(f"{one:g}" for one in q)
+    return MISSING if is_missing(q) else f"{q:g}"
+
+
+def pluralize(count: int, noun: str) -> str:
+    """1 run; 1,080 runs."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def duration(seconds: float) -> str:
+    """Approximately how long: 45 s, 12 min, 1.5 h."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
