@@ -60,6 +60,11 @@ EDITS_THAT_DO_NOT = {
 }
 
 
+@pytest.mark.parametrize("library", fingerprints.LIBRARIES)
+def test_versions_are_those_of_the_installed_libraries(library):
+    assert fingerprints.library_version(library) == metadata.version(library)
+
+
 @pytest.mark.parametrize("name", EDITS_THAT_DECIDE)
 def test_the_key_changes_with_code_that_decides_the_numbers(code, name):
     before = key()
@@ -81,10 +86,12 @@ def test_the_key_names_versions_and_the_kind_of_device(monkeypatch):
     assert expected_keys([RunConfig(device="cuda:0")]) == expected_keys([RunConfig(device="cuda:1")])
     assert [run_key(RunConfig(), "cpu")] == expected_keys([RunConfig(device="cpu")])
     assert run_key(RunConfig(threads=2), "cpu") != run_key(RunConfig(), "cpu")
-    before, version = key(), metadata.version
+    before, version = key(), fingerprints.library_version
     for library in ("torch", "numpy", "quadprog", "mlxtend"):
         with monkeypatch.context() as other:
-            other.setattr(metadata, "version", lambda name, one=library: "0.0" if name == one else version(name))
+            other.setattr(
+                fingerprints, "library_version", lambda name, one=library: "0.0" if name == one else version(name)
+            )
             assert key() != before
             assert code_has_changed()
         assert not code_has_changed()
@@ -133,9 +140,9 @@ def test_all_code_that_decides_numbers_is_loaded_with_the_engine():
 
 
 def test_a_network_of_another_package_names_its_version(monkeypatch):
-    version = metadata.version
+    version = fingerprints.library_version
     before = {name: key_of(name) for name in ("mlp", "resnet18")}
-    monkeypatch.setattr(metadata, "version", lambda name: "0.0" if name == "torchvision" else version(name))
+    monkeypatch.setattr(fingerprints, "library_version", lambda name: "0.0" if name == "torchvision" else version(name))
     assert [name for name in before if key_of(name) != before[name]] == ["resnet18"]
 
 
@@ -148,7 +155,7 @@ def test_a_library_that_is_being_replaced_counts_as_changed(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     remember_code()
-    monkeypatch.setattr(metadata, "version", missing)
+    monkeypatch.setattr(fingerprints, "library_version", missing)
     assert code_has_changed()
 
 
