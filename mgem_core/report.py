@@ -110,6 +110,13 @@ class Progress:
             self.out.flush()
 
 
+def mean_and_std(mean: float | None, std: float | None) -> str:
+    """81.25 ± 0.31; a dash where there is no mean, and no ± where there is no standard deviation."""
+    if mean is None or math.isnan(mean):
+        return "—"
+    return f"{mean:.2f}" if std is None or math.isnan(std) else f"{mean:.2f} ± {std:.2f}"
+
+
 def printable(text: str) -> str:
     """Text for a line of a terminal: what could move the cursor, change colours or hide other text is replaced by �."""
     return "".join(one if one.isprintable() else " " if one.isspace() else "\N{REPLACEMENT CHARACTER}" for one in text)

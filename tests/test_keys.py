@@ -57,6 +57,7 @@ EDITS_THAT_DO_NOT = {
     "another benchmark": ("streams/mnist.py", "TRAIN, TEST = 60_000", "TRAIN, TEST = 59_999"),
     "another network": ("networks/conv5.py", "WIDTHS = (128,", "WIDTHS = (64,"),
     "what only shows results": ("report.py", "accuracy in percent", "percent"),
+    "the command line": ("cli/run.py", "return 0 if", "return 1 if"),
 }
 
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 from torchvision.datasets import MNIST
 
-from mgem_core import RunConfig, UsageError, cli_sweeps, run
+from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli import main
 from mgem_core.runner import Ended
 from mgem_core.runner.worker import train
@@ -156,7 +156,7 @@ def sentence_of(folder):
     [("run", "mnist-permutations"), ("sweep", "mnist-permutations"), ("sweep", "mnist5k-split,mnist-permutations")],
 )
 def test_without_data_nothing_is_launched(empty, command, benchmarks, capsys, monkeypatch):
-    monkeypatch.setattr(cli_sweeps, "ensure_runner", lambda *options: pytest.fail("a runner was started"))
+    monkeypatch.setattr("mgem_core.cli.sweep.ensure_runner", lambda *options: pytest.fail("a runner was started"))
     assert main([command, "--benchmark", benchmarks]) == 2
     assert capsys.readouterr() == ("", f"mgem: {sentence_of(empty)}\n")
     assert not Path(os.environ["MGEM_HOME"]).exists()

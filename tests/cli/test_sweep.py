@@ -1,0 +1,69 @@
+"""`mgem sweep` and `mgem presets`, where they need no worker."""
+
+import json
+
+import pytest
+
+from mgem_core.cli import main
+from mgem_core.store import Store
+
+BAD = [
+    (["sweep", "--modules", "1,99"], "modules is 99; it must be from 1 to 6"),
+    (["sweep", "--preset", "everything"], "preset is 'everything'; it must be one of quick-look"),
+    (["sweep", "--workers", "0"], "workers is 0; it must be from 1 to 256"),
+    (["sweep", "--seeds", "0,,1"], "seed is ''; it must be a valid integer"),
+    (["sweep", "--idle", "-1"], "idle is -1.0; it must be a number of at least 0"),
+    (["cancel", "x7"], "'x7' is neither a run like r12 nor a sweep like s3"),
+    (["cancel", "r7"], "there is no 'r7'"),
+    (["resume", "s1"], "there is no 's1'"),
+    (["data", "fetch"], "the following arguments are required: NAME"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_bad_input_exits_2_with_one_sentence_and_leaves_no_sweep(home, arguments, sentence, capsys):
+    try:
+        code = main(arguments)
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert code == 2
+    assert out == ""
+    assert sentence in err
+    assert err.count("\n") == 1
+    folder, started = home
+    assert not started
+    assert not (folder / "runs.db").exists() or not Store(folder / "runs.db").rows("SELECT 1 FROM sweeps")
+
+
+def test_a_sweep_is_launched_with_every_field_as_a_list(home, capsys):
+    folder, started = home
+    grid = ["--strengths", "0,0.5", "--lr", "0.05", "--seeds", "0,1"]
+    assert main(["sweep", *grid, "--modules", "fc1=0,fc2=0,fc3=1;4", "--workers", "3", "--detach"]) == 0
+    assert "sweep s1: 8 runs" in capsys.readouterr().err
+    assert started[0][-2:] == ("--workers", "3")
+    configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").rows("SELECT config FROM runs")]
+    assert {config["lr"] for config in configs} == {0.05}
+    assert sum(config["modules"] == {"fc1": 0, "fc2": 0, "fc3": 1} for config in configs) == 4
+
+
+def test_a_preset_may_be_changed(home):
+    folder, _ = home
+    assert main(["sweep", "--preset", "quick-look", "--seeds", "7", "--tasks", "2", "--detach"]) == 0
+    configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").rows("SELECT config FROM runs")]
+    assert len(configs) == 12
+    assert {(config["seed"], config["tasks"]) for config in configs} == {(7, 2)}
+
+
+def test_presets_and_data_are_listed(home, capsys):
+    assert main(["presets"]) == 0
+    assert main(["data", "list"]) == 0
+    out = capsys.readouterr().out
+    assert "quick-look" in out
+    assert "mnist5k-split" in out
+
+
+def test_without_ray_its_flag_is_one_sentence(home, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["sweep", "--ray", "auto"]) == 2
+    assert "ray is not installed; install it with: pip install" in capsys.readouterr().err
