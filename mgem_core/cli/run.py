@@ -1,4 +1,4 @@
-"""The command `mgem run`, which trains one configuration, and `mgem quick`."""
+"""The command `mgem run`, which trains one configuration."""
 
 import argparse
 import json
@@ -10,17 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli._errors import print_error
 from mgem_core.events import Event, Finished
-from mgem_core.report import Progress, comparison, result, summary
-
-QUICK: list[dict[str, Any]] = [
-    {"method": "single"},
-    {"method": "ewc"},
-    {"modules": 1, "splits": 1},
-    {"modules": 4},
-    {"splits": 2},
-    {"modules": 4, "splits": 2},
-    {"modules": 4, "solver": "approx", "strength": 0.0},
-]
+from mgem_core.report import Progress, result, summary
 
 
 def add_commands(commands: Any) -> None:
@@ -37,10 +27,6 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="save the state at task ends and every 30 s")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="continue from a checkpoint of the same settings")
 
-    quick = commands.add_parser("quick", help="compare the paper's methods on built-in digits", allow_abbrev=False)
-    quick.set_defaults(command=_quick)
-    quick.add_argument("--seed", type=int, default=0, metavar="N")
-
 
 def _run(options: argparse.Namespace) -> int:
     config = RunConfig(**{name: getattr(options, name) for name in RunConfig.model_fields})
@@ -52,20 +38,6 @@ def _run(options: argparse.Namespace) -> int:
     if options.output:
         options.output.write_text(document + "\n")
     return 0 if finished.status == "finished" else print_error(f"{finished.message}.", 1)
-
-
-def _quick(options: argparse.Namespace) -> int:
-    """A first look: the paper's methods on built-in digits, one after the other."""
-    configs = [RunConfig(seed=options.seed, probe_every=0, **fields) for fields in QUICK]
-    print("What does it cost to remember? Five tasks of real digits, 100 steps each; accuracies in percent.\n")
-    print(comparison(None))
-    for config in configs:
-        print(comparison((config, _show_progress(config, run(config)))), flush=True)
-    print(
-        "\nACC: on all tasks at the end. FWD: on each task just learned. BWD: what later tasks took away. ACC = FWD + BWD."
-    )
-    print("One run in full, with its accuracy matrix: mgem run --modules 4 --splits 2")
-    return 0
 
 
 def _show_progress(config: RunConfig, events: Iterator[Event]) -> Finished:

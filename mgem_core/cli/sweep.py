@@ -7,10 +7,10 @@ import time
 from typing import Any
 
 from mgem_core import RunConfig, UsageError, frames
+from mgem_core.cli._sweep_table import sweep_table
 from mgem_core.cli.work import add_runner_options, runner_arguments
-from mgem_core.learners import uses
 from mgem_core.presets import PRESETS
-from mgem_core.report import mean_and_std, printable, stored_run
+from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path
 from mgem_core.store import STATUSES, Store
@@ -59,7 +59,8 @@ def _sweep(options: argparse.Namespace) -> int:
         runs = list(map(stored_run, store.run_records(sweep=sweep)))
         print(json.dumps({"sweep": f"s{sweep}", "counts": counts, "runs": runs}, indent=2))
     elif not options.detach:
-        print(_table(store, sweep))
+        print(sweep_table(frames.configurations(store, sweep)))
+        print(f"\nmgem runs s{sweep} lists the runs, mgem export s{sweep} makes plots and tables of them.")
     return 0 if options.detach or counts["finished"] == len(configs) else 1
 
 
@@ -116,18 +117,6 @@ def _wait(store: Store, sweep: int, runner: list[str]) -> None:
 
 def _count_ended(counts: dict[str, int]) -> int:
     return sum(counts[status] for status in STATUSES if status not in ("queued", "running"))
-
-
-def _table(store: Store, sweep: int) -> str:
-    lines = [f"{'method':<18} {'q':>6} {'runs':>6} {'ACC':>14} {'FWD':>14} {'BWD':>14}"]
-    for row in frames.configurations(store, sweep).to_dict("records"):
-        cells = [mean_and_std(row[name], row[f"{name}_std"]) for name in ("acc", "fwd", "bwd")]
-        q = str(row["strength"]) if uses(row["method"], "strength") else "—"
-        lines.append(
-            f"{printable(row['label']):<18} {q:>6} {row['finished']:>3}/{row['runs']:<2} "
-            + " ".join(f"{c:>14}" for c in cells)
-        )
-    return "\n".join(lines)
 
 
 def _presets(options: argparse.Namespace) -> int:

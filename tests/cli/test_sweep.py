@@ -3,9 +3,13 @@
 import json
 
 import pytest
+from small_store import small_store
 
+from mgem_core import frames
 from mgem_core.cli import main
+from mgem_core.cli._sweep_table import distinguishing_fields
 from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
 
 BAD = [
     (["sweep", "--modules", "1,99"], "modules is 99; it must be from 1 to 6"),
@@ -53,6 +57,38 @@ def test_a_preset_may_be_changed(home):
     configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").rows("SELECT config FROM runs")]
     assert len(configs) == 12
     assert {(config["seed"], config["tasks"]) for config in configs} == {(7, 2)}
+
+
+def test_a_finished_sweep_is_a_table_that_explains_itself(home, capsys):
+    folder, _ = home
+    small_store(folder / "runs.db")
+    grid = ["--benchmark", "mnist5k-permutations,mnist5k-rotations", "--modules", "1,4"]
+    assert main(["sweep", "--tasks", "2", "--iterations", "10", "--memory", "20", *grid]) == 0
+    out = capsys.readouterr().out
+    header, *rows = [line.split() for line in out.splitlines()[2:7]]
+    assert header == ["benchmark", "method", "q", "finished", "ACC", "FWD", "BWD", "seconds"]
+    assert [row[:2] for row in rows] == [
+        [name, label] for name in ("mnist5k-permutations", "mnist5k-rotations") for label in ("GEM", "p-mGEM(4)")
+    ]
+    assert all(row[2:] == ["0.5", "1", "of", "1", "77.50", "87.50", "-10.00", "2.0"] for row in rows)
+    assert "ACC = FWD + BWD" in out
+    assert "mgem export s2" in out
+
+
+@pytest.mark.parametrize(
+    ("grid", "fields"),
+    [
+        ({"modules": [1, 4], "splits": [1, 2], "strength": [0.0, 0.5]}, []),
+        ({"lr": [0.1, 0.2], "method": ["gem", "single"]}, ["lr"]),
+        ({"lr": [0.1, 0.2], "memory": [10, 20]}, ["memory", "lr"]),
+        ({"benchmark": ["mnist5k-rotations", "mnist5k-split"]}, ["benchmark"]),  # though their networks differ, too
+        ({"modules": ["fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=0"]}, ["modules"]),
+    ],
+)
+def test_the_table_shows_the_fields_that_tell_its_rows_apart(tmp_path, grid, fields):
+    base = {"tasks": 2, "iterations": 10, **({} if "memory" in grid else {"memory": 20})}
+    store = small_store(tmp_path / "runs.db", spec=SweepSpec(base=base, grid=grid))
+    assert distinguishing_fields(frames.configurations(store, 1).to_dict("records")) == fields
 
 
 def test_presets_and_data_are_listed(home, capsys):
