@@ -18,14 +18,18 @@ def add_commands(commands: Any) -> None:
     parser.set_defaults(command=_run)
     for name, field in RunConfig.model_fields.items():
         choices = f" ({', '.join(get_args(field.annotation))})" if get_origin(field.annotation) is Literal else ""
-        default = f" [{field.default:g}]" if isinstance(field.default, float) else f" [{field.default}]"
-        known = default if field.default or name.startswith(("snap", "mer", "seed")) else " [the benchmark's]"
-        text = f"{field.description}{choices}{known}".replace("%", "%%")
+        text = f"{field.description}{choices} [{_default(field.default)}]".replace("%", "%%")
         parser.add_argument(f"--{name.replace('_', '-')}", help=text, metavar="X")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the JSON document to FILE")
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="save the state at task ends and every 30 s")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="continue from a checkpoint of the same settings")
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return "the benchmark's"
+    return f"{value:g}" if isinstance(value, float) else f"{value}"
 
 
 def _run(options: argparse.Namespace) -> int:
