@@ -43,7 +43,8 @@ def key():
 EDITS_THAT_DECIDE = {
     "the engine": ("engine.py", "self.step += 1", "self.step += 1 + 0"),
     "the method": ("learners/gem.py", "self.remembered.append", "self.remembered.extend"),
-    "the benchmark": ("streams/mnist5k.py", "TRAIN_PER_CLASS = 28, 400", "TRAIN_PER_CLASS = 28, 399"),
+    "the benchmark": ("streams/mnist5k.py", "TRAIN_PER_CLASS = 500, 400", "TRAIN_PER_CLASS = 500, 399"),
+    "what benchmarks share": ("streams/_digits.py", '"permutation", t', '"permutation", t + 1'),
     "the network": ("networks/mlp.py", "HIDDEN = 100", "HIDDEN = 99"),
     "what networks share": ("networks/_initialised.py", "xavier_uniform_", "xavier_normal_"),
     "what all methods share": ("learners/_learner.py", "alpha=-self.config.lr", "alpha=-2 * self.config.lr"),
