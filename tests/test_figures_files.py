@@ -16,7 +16,7 @@ import pytest
 
 from mgem_core import RunConfig, UsageError, analysis, frames, measurements
 from mgem_core.analysis import View
-from mgem_core.cli import _parser
+from mgem_core.cli import build_parser
 from mgem_core.events import Finished, Probed, TaskLearned
 from mgem_core.figures import files, printed
 from mgem_core.keys import expected_keys
@@ -350,7 +350,7 @@ CONFIGS = [
 def test_a_command_line_gives_the_same_config(given):
     config = RunConfig(**given).canonical()
     program, *arguments = shlex.split(files.command(config))
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     assert program == "mgem"
     assert RunConfig(**{name: getattr(options, name) for name in RunConfig.model_fields}) == config
 

@@ -43,7 +43,8 @@ def key():
 EDITS_THAT_DECIDE = {
     "the engine": ("engine.py", "self.step += 1", "self.step += 1 + 0"),
     "the method": ("learners/gem.py", "self.remembered.append", "self.remembered.extend"),
-    "the benchmark": ("streams/mnist5k.py", "TRAIN_PER_CLASS = 28, 400", "TRAIN_PER_CLASS = 28, 399"),
+    "the benchmark": ("streams/mnist5k.py", "TRAIN_PER_CLASS = 500, 400", "TRAIN_PER_CLASS = 500, 399"),
+    "what benchmarks share": ("streams/_digits.py", '"permutation", t', '"permutation", t + 1'),
     "the network": ("networks/mlp.py", "HIDDEN = 100", "HIDDEN = 99"),
     "what networks share": ("networks/_initialised.py", "xavier_uniform_", "xavier_normal_"),
     "what all methods share": ("learners/_learner.py", "alpha=-self.config.lr", "alpha=-2 * self.config.lr"),
@@ -57,6 +58,7 @@ EDITS_THAT_DO_NOT = {
     "another benchmark": ("streams/mnist.py", "TRAIN, TEST = 60_000", "TRAIN, TEST = 59_999"),
     "another network": ("networks/conv5.py", "WIDTHS = (128,", "WIDTHS = (64,"),
     "what only shows results": ("report.py", "accuracy in percent", "percent"),
+    "the command line": ("cli/run.py", "return 0 if", "return 1 if"),
 }
 
 
