@@ -5,19 +5,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
-from pydantic import ValidationError
 
 from mgem_core import text
-from mgem_core.config import RunConfig
 from mgem_core.learners import shares_network, uses
+from mgem_core.legend import legend_entries
 from mgem_core.metrics import hypervolume, pareto_front, share_dominated
 
 Axes = Literal["unit", "raw", "cosine"]
+AXES: tuple[Axes, ...] = get_args(Axes)
 MEASURES = ("acc", "fwd", "bwd", "x", "y")
+STATUS_GROUPS = {"finished": ["finished"], "active": ["running", "queued"], "failed": ["failed", "diverged"]}
 COLUMN = {"raw": 0, "unit": 2, "cosine": 4}  # of x in Measurements.pairs; y follows
 
 
@@ -40,60 +41,87 @@ class Measurements(NamedTuple):
     new_accuracy: list[float]  # on each task just after it was learned
 
 
+def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
+    """The runs (a frame of frames.runs) of the view's benchmark with what each has measured.
+
+    key and lines (`legend_entries`) of its configuration, line (the first of them), family, q; x = ⟨g_s,z⟩ and y = ⟨g_t,z⟩
+    on the view's axes; acc, fwd, bwd after `learned` tasks; curve: mean accuracy after each task. A run that failed,
+    diverged or was cancelled has no measures, except in a view after a task that it did learn. NaN: unknown or not finite.
+    """
+    runs = runs[runs["benchmark"] == (view.benchmark or benchmarks(runs)[0])] if len(runs) else runs
+    of_runs = [_measures(measured[run], view) for run in runs["id"]]
+    measures = np.array([values for values, _ in of_runs], float).reshape(-1, len(MEASURES))
+    learned = np.array([len(curve) for _, curve in of_runs], int)
+    if view.after is None:  # a run that did not finish has no result
+        learned[runs["status"].isin(["failed", "diverged", "cancelled"])] = 0
+        measures[learned == 0] = np.nan
+    measures[~np.isfinite(measures)] = np.nan  # a diverging run has no place in a plot
+    separate = ~runs["method"].map(shares_network).to_numpy(bool)
+    measures[np.ix_(separate, [MEASURES.index("fwd"), MEASURES.index("bwd")])] = np.nan  # without sharing, no transfer
+    firsts = runs.drop_duplicates("configuration")
+    lines = dict(zip(firsts["configuration"], legend_entries(firsts), strict=True))
+    columns: dict[str, Any] = {
+        "key": [_short_hash(configuration) for configuration in runs["configuration"]],
+        "lines": [lines[configuration] for configuration in runs["configuration"]],
+        "line": [lines[configuration][0] for configuration in runs["configuration"]],
+        "family": runs["label"].str.partition("(")[0],
+        "q": runs["strength"].where(runs["method"].map(lambda method: uses(method, "strength"))),
+        "learned": learned,
+        "curve": [curve for _, curve in of_runs],
+        **dict(zip(MEASURES, measures.T, strict=True)),
+    }
+    return runs.assign(**columns)
+
+
 def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
     """One row per configuration among `runs` (a frame of frames.runs), in the order of their first runs.
 
-    key, line (its legend entry), label, family, q; x ± x_sem = ⟨g_s,z⟩ and y ± y_sem = ⟨g_t,z⟩ on the view's axes;
-    acc, fwd, bwd, each with _std and _sem over the seeds that learned the most tasks, `learned`; curve: mean accuracy after
-    each task; runs, finished, active, failed, progress; front: not dominated in (x, y) by any other. Runs that failed,
-    diverged or were cancelled have no measures, except in a view after a task that they did learn. A value that needs a
-    missing row of R is left out of the means; it is NaN where no seed has it.
+    key, line, label, family, q and the fields of its config; x ± x_sem, y ± y_sem; acc, fwd, bwd, each with _std and _sem
+    over the seeds that learned the most tasks, `learned`; curve: its mean over seeds; runs, finished, active, failed,
+    progress, seconds; front: not dominated in (x, y) by any other. A value that needs a missing row of R is left out of the
+    means; it is NaN where no seed has it.
     """
-    runs = runs[runs["benchmark"] == (view.benchmark or benchmarks(runs)[0])] if len(runs) else runs
-    if runs.empty:
-        return pd.DataFrame(columns=["key", "line", "label", "family", "q", "front", *MEASURES])
-    of_runs = [_measures(measured[run], view) for run in runs["id"]]
-    measures = dict(zip(MEASURES, np.array([values for values, _ in of_runs], float).T, strict=True))
-    for values in measures.values():
-        values[~np.isfinite(values)] = np.nan  # of a diverging run; it has no place in a plot
-    which, texts = pd.factorize(runs["configuration"])
-    status = runs["status"].to_numpy()
-    learned = np.array([len(curve) for _, curve in of_runs])
-    if view.after is None:  # a run that did not finish has no result
-        learned[np.isin(status, ["failed", "diverged", "cancelled"])] = 0
-        for values in measures.values():
-            values[learned == 0] = np.nan
-    furthest = np.zeros(len(texts), int)
-    np.maximum.at(furthest, which, learned)
-    for name in ("acc", "fwd", "bwd"):
-        measures[name][learned < furthest[which]] = np.nan  # seeds that learned fewer tasks join later
-    for name in ("fwd", "bwd"):
-        measures[name][~runs["method"].map(shares_network).to_numpy(bool)] = np.nan  # without sharing, no transfer
-    frame = runs.drop_duplicates("configuration").reset_index(drop=True)
-    curves: list[list[list[float]]] = [[] for _ in texts]
-    for number, (_, curve) in zip(which, of_runs, strict=True):
-        curves[number].append(curve)
+    runs = run_measures(runs, measured, view)
+    which, configurations = pd.factorize(runs["configuration"])
+    furthest = np.zeros(len(configurations), int)
+    np.maximum.at(furthest, which, runs["learned"])
+    behind = runs["learned"].to_numpy() < furthest[which]
     columns: dict[str, Any] = {
-        "key": [hashlib.sha256(configuration.encode()).hexdigest()[:8] for configuration in texts],
-        "line": _lines(frame),
-        "family": frame["label"].str.partition("(")[0],
-        "q": frame["strength"].where(frame["method"].map(lambda method: uses(method, "strength"))),
-        "runs": np.bincount(which),
+        "runs": np.bincount(which, minlength=len(configurations)),
         "learned": furthest,
-        "progress": over_seeds(runs["progress"].to_numpy(float), which)[0],
-        "seconds": over_seeds(runs["seconds"].to_numpy(float), which)[0],
-        "curve": [_mean_curve(of_seeds) for of_seeds in curves],
+        "curve": [_mean_curve(curves) for curves in runs.groupby(which)["curve"].agg(list)],
     }
-    for name, statuses in (
-        ("finished", ["finished"]),
-        ("active", ["running", "queued"]),
-        ("failed", ["failed", "diverged"]),
-    ):
-        columns[name] = np.bincount(which, np.isin(status, statuses)).astype(int)
-    for name in MEASURES:
-        columns[name], columns[f"{name}_std"], columns[f"{name}_sem"] = over_seeds(measures[name], which)
+    for name, statuses in STATUS_GROUPS.items():
+        columns[name] = np.bincount(which, runs["status"].isin(statuses), len(configurations)).astype(int)
+    for name in (*MEASURES, "progress", "seconds"):
+        values = runs[name].to_numpy(float)
+        if name in ("acc", "fwd", "bwd"):
+            values = np.where(behind, np.nan, values)  # seeds that learned fewer tasks join later
+        columns[name], columns[f"{name}_std"], columns[f"{name}_sem"] = over_seeds(values, which)
     columns["front"] = pareto_front(np.column_stack([columns["x"], columns["y"]]))
+    frame = runs.drop_duplicates("configuration").reset_index(drop=True)
     return pd.concat([frame.drop(columns=[name for name in columns if name in frame]), pd.DataFrame(columns)], axis=1)
+
+
+def runs_to_compare(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
+    """One row per run and line that it belongs to, as `paired.compare` takes them; a strength per task counts as its mean.
+
+    Configurations of which no run has finished or still can are left out.
+    """
+    frame = run_measures(runs, measured, view).explode("lines")
+    frame = frame.assign(line=frame["lines"], q=[np.mean(q) for q in frame["q"]], is_finished=frame["status"] == "finished")
+    has_results = frame["status"].isin(["finished", "running", "queued"]).groupby(frame["configuration"]).transform("any")
+    return frame.loc[has_results, ["line", "label", "q", "seed", "is_finished", *MEASURES]]
+
+
+def default_baseline(runs: pd.DataFrame) -> str:
+    """GEM, if it is among the lines; otherwise the first of them."""
+    return str(next(iter([*runs.loc[runs["label"] == "GEM", "line"], *runs["line"]]), ""))
+
+
+@lru_cache(maxsize=20_000)
+def _short_hash(configuration: str) -> str:
+    return hashlib.sha256(configuration.encode()).hexdigest()[:8]
 
 
 def over_seeds(v: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -128,52 +156,6 @@ def _mean_curve(curves: list[list[float]]) -> list[float]:
     after = [[curve[i] for curve in curves if len(curve) > i] for i in range(max(map(len, curves)))]
     known = [[value for value in values if value == value] for values in after]
     return [fmean(values) if values else np.nan for values in known]
-
-
-def _lines(frame: pd.DataFrame) -> list[str]:
-    """A legend entry per configuration: its label, and the fields (but the strength) in which those of one label differ.
-
-    A configuration to which such a field does not matter (the trigger, at strength 0) joins the first line that it fits.
-    """
-    fields_apart = [name for name in RunConfig.model_fields if name not in ("benchmark", "strength", "seed")]
-    rows = frame[["label", *fields_apart]].to_dict("records")
-    relevant = [_relevant_fields(text) for text in frame["configuration"]]
-    known = [{name: _value(value) for name, value in row.items() if not _is_missing(value)} for row in rows]
-    values: dict[str, dict[str, set[str]]] = {row["label"]: {} for row in rows}
-    for row, fields in zip(known, relevant, strict=True):
-        for name in row.keys() & (fields or row.keys()):
-            values[row["label"]].setdefault(name, set()).add(row[name])
-    differing = {label: [name for name in rows[0] if len(used.get(name, ())) > 1] for label, used in values.items()}
-    lines: list[dict[str, str]] = []
-    for row, fields in zip(known, relevant, strict=True):
-        names = [name for name in differing[row["label"]] if name in row and (not fields or name in fields)]
-        lines.append({"label": row["label"], **{name: row[name] for name in names}})
-    for number, line in enumerate(lines):
-        fits = [other for other in lines if line.items() < other.items()] if relevant[number] else []
-        lines[number] = fits[0] if fits else line
-    return [
-        " · ".join([line["label"], *(f"{name.replace('_', ' ')} {line[name]}" for name in line if name != "label")])
-        for line in lines
-    ]
-
-
-@lru_cache(maxsize=20_000)
-def _relevant_fields(configuration: str) -> frozenset[str]:
-    """The fields that matter to a configuration; none if this version does not know it."""
-    try:
-        return frozenset(RunConfig.model_validate_json(configuration).relevant_fields())
-    except ValidationError:
-        return frozenset()
-
-
-def _is_missing(value: object) -> bool:
-    """A run of an older version may lack a field."""
-    return value is None or value != value
-
-
-def _value(value: object) -> str:
-    """A field's value as the command line takes it."""
-    return ",".join(f"{name}={number}" for name, number in value.items()) if isinstance(value, dict) else str(value)
 
 
 def by_strength(points: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Paired comparisons of lines with a baseline: differences within each seed, their interval, and what they can tell.
 
 Differences between seeds are many times larger than differences between methods, so nothing is compared across seeds.
-Pure functions on frames with one row per run: line, q, seed and the measures x, y, acc, fwd, bwd.
+Pure functions on frames with one row per run: line, q, seed, is_finished and the measures x, y, acc, fwd, bwd.
 """
 
 from collections.abc import Sequence
@@ -69,9 +69,9 @@ def _signed(value: float) -> str:
 
 
 def shared_seeds(runs: pd.DataFrame, lines: Sequence[str]) -> list[int]:
-    """The seeds that every configuration (line and strength) of these lines has."""
+    """The seeds with which every configuration (line and strength) of these lines has finished."""
     chosen = runs[runs["line"].isin(lines)]
-    seeds = [set(of["seed"]) for _, of in chosen.groupby(["line", "q"], dropna=False)]
+    seeds = [set(of.loc[of["is_finished"], "seed"]) for _, of in chosen.groupby(["line", "q"], dropna=False)]
     return sorted(set.intersection(*seeds)) if seeds else []
 
 

@@ -14,11 +14,11 @@ from typing import NoReturn
 from pydantic import ValidationError
 
 from mgem_core import UsageError, __version__
-from mgem_core.cli import dashboard, data, export, run, runs, sweep, work
+from mgem_core.cli import compare, dashboard, data, export, run, runs, sweep, work
 from mgem_core.cli._errors import print_error
 from mgem_core.config import explain
 
-GROUPS = (run, sweep, runs, work, export, data, dashboard)  # in the order of `mgem --help`
+GROUPS = (run, sweep, runs, work, compare, export, data, dashboard)  # in the order of `mgem --help`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

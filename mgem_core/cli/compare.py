@@ -1,0 +1,82 @@
+"""The command `mgem compare`: every line of a sweep against a baseline, within seeds."""
+
+import argparse
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+from mgem_core import UsageError, analysis, frames, measurements, paired
+from mgem_core.cli._view import add_view_options, read_view
+from mgem_core.cli.runs import find_runs
+from mgem_core.paired import Estimate, Verdict
+from mgem_core.report import printable
+from mgem_core.runner.work import store_path
+from mgem_core.store import Store
+
+LEGEND = """\
+Differences from {baseline}, mean over {seeds} [95 % interval], after removing what all runs of a seed share.
+learned  ⟨g_t,z⟩ at equal ⟨g_s,z⟩, in percent; common: the share of the range that both lines cover
+ACC      at equal strengths, in points; best ACC: each line at its best strength, chosen on the other seeds
+*        can be told apart: the interval at equal ⟨g_s,z⟩, corrected for the number of lines (Holm), excludes zero"""
+
+
+def add_commands(commands: Any) -> None:
+    parser = commands.add_parser("compare", help="compare the lines of a sweep with a baseline", allow_abbrev=False)
+    parser.set_defaults(command=_compare)
+    parser.add_argument("sweep", metavar="SWEEP", help="s3")
+    parser.add_argument("--baseline", default="", metavar="LINE", help="the line to compare with [GEM, or the first line]")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add_view_options(parser)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    store = Store(store_path())
+    runs = frames.runs(store, ids=find_runs(store, [options.sweep]))
+    view = read_view(options, analysis.benchmarks(runs))
+    rows = analysis.runs_to_compare(runs, measurements.read_measurements(store, runs["id"].tolist()), view)
+    baseline = options.baseline or analysis.default_baseline(rows)
+    if baseline not in set(rows["line"]):
+        raise UsageError(f"baseline is {baseline!r}; it must be one of {', '.join(dict.fromkeys(rows['line']))}.")
+    verdicts = paired.compare(rows, baseline)
+    if options.json:
+        print(json.dumps([_document(verdict) for verdict in verdicts], indent=2, allow_nan=False))
+    else:
+        print(printable_table(verdicts, baseline))
+    return 0
+
+
+def _document(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON; a number that is not finite (an interval from one seed) becomes null."""
+    document = asdict(verdict)
+    for name, found in vars(verdict).items():
+        if isinstance(found, Estimate):
+            numbers = found._asdict()
+            document[name] = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
+    if document["at_equal_x"]:
+        document["at_equal_x"]["common"] = verdict.common
+    del document["common"]
+    return {**document, "words": paired.in_words(verdict)}
+
+
+def printable_table(verdicts: list[Verdict], baseline: str) -> str:
+    """A line per verdict with its differences, the verdicts in words, and a legend."""
+    if not verdicts:
+        return f"There is nothing to compare {printable(baseline)} with: no seed has finished in every configuration."
+    header = ("line", "learned, %", "common", "ACC", "best ACC", "")
+    rows = [header, *(_cells(verdict) for verdict in verdicts)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    seeds = f"{len(verdicts[0].seeds)} seeds" if len(verdicts[0].seeds) != 1 else "1 seed"
+    words = [printable(paired.in_words(verdict)) for verdict in verdicts]
+    return "\n".join([*table, "", *words, "", LEGEND.format(baseline=printable(baseline), seeds=seeds)])
+
+
+def _cells(verdict: Verdict) -> tuple[str, ...]:
+    estimates = [_interval(found) for found in (verdict.at_equal_x, verdict.acc, verdict.best_acc)]
+    common = f"{100 * verdict.common:.0f} %"
+    return printable(verdict.line), estimates[0], common, *estimates[1:], "*" if verdict.distinguishable else ""
+
+
+def _interval(found: Estimate | None) -> str:
+    return "—" if found is None else f"{found.mean:+.2f} [{found.low:+.2f}, {found.high:+.2f}]".replace("-", "−")

@@ -1,0 +1,88 @@
+"""`mgem compare`: paired verdicts on the terminal and as JSON."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mgem_core.cli import main
+from mgem_core.events import Finished, Probed, TaskLearned
+from mgem_core.metrics import acc_fwd_bwd
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+BASE = {"tasks": 2, "iterations": 10, "memory": 20}
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A sweep of GEM and p-mGEM(4) over three strengths and five seeds, in which p-mGEM(4) learns 10 % more."""
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
+    store = Store(tmp_path / "runs.db")
+    grid = {"seed": [0, 1, 2, 3, 4], "modules": [1, 4], "strength": [0.0, 0.5, 1.0]}
+    store.submit(SweepSpec(base=BASE, grid=grid), "mine")
+    rng = np.random.default_rng(0)
+    while claimed := store.claim():
+        run, config = claimed
+        x = 1 + config.seed + float(config.strength)
+        y = (5 + 0.1 * config.seed) * (1.1 if config.modules == 4 else 1.0) + rng.normal(0, 0.01)
+        R = np.array([[90.0, 10.0], [70.0 + 10 * config.strength + rng.normal(), 85.0]])
+        past = np.array([x])
+        store.record(
+            [
+                (run, TaskLearned(0, R[0], 1.0)),
+                (run, Probed(1, 5, past, past, y, 1.0, np.array([1.5]), 2.5)),
+                (run, TaskLearned(1, R[1], 2.0)),
+                (run, Finished("finished", "", R, *acc_fwd_bwd(R), 2.0, 0.01, "abc")),
+            ]
+        )
+    return store
+
+
+def test_a_difference_that_is_there_is_told(store, capsys):
+    assert main(["compare", "s1", "--json"]) == 0
+    [verdict] = json.loads(capsys.readouterr().out)
+    assert (verdict["line"], verdict["baseline"], verdict["distinguishable"]) == ("p-mGEM(4)", "GEM", True)
+    assert verdict["seeds"] == [0, 1, 2, 3, 4]
+    assert verdict["at_equal_x"]["low"] < 10 < verdict["at_equal_x"]["high"]
+    assert verdict["at_equal_x"]["common"] == 1.0
+    assert verdict["at_equal_x"]["p"] == 2 / 2**5
+    assert not verdict["acc"]["low"] > 0
+    assert verdict["words"].startswith("At equal retention p-mGEM(4) learns 10.0 % more than GEM")
+
+
+def test_the_table_is_explained(store, capsys):
+    assert main(["compare", "s1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["line", "learned,", "%"]
+    assert lines[1].startswith("p-mGEM(4)")
+    assert lines[1].endswith("*")
+    assert "Differences from GEM, mean over 5 seeds" in "\n".join(lines)
+
+
+def test_any_line_may_be_the_baseline(store, capsys):
+    assert main(["compare", "s1", "--baseline", "p-mGEM(4)", "--json"]) == 0
+    [verdict] = json.loads(capsys.readouterr().out)
+    assert verdict["line"] == "GEM"
+    assert verdict["at_equal_x"]["mean"] < 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["compare", "s1", "--baseline", "EWC"], "baseline is 'EWC'; it must be one of GEM, p-mGEM(4)."),
+        (["compare", "s9"], "there is no 's9'; mgem runs lists what there is."),
+        (["compare", "s1", "--axes", "polar"], "axes is 'polar'; it must be one of unit, raw, cosine."),
+        (["compare", "s1", "--benchmark", "x"], "benchmark is 'x'; it must be one of mnist5k-permutations."),
+    ],
+)
+def test_a_wrong_request_is_one_sentence(store, arguments, sentence, capsys):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == f"mgem: {sentence}\n"
+
+
+def test_without_a_shared_seed_nothing_is_compared(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
+    Store(tmp_path / "runs.db").submit(SweepSpec(base=BASE, grid={"modules": [1, 4]}))
+    assert main(["compare", "s1"]) == 0
+    assert "no seed has finished in every configuration" in capsys.readouterr().out
