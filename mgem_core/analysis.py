@@ -18,6 +18,7 @@ from mgem_core.metrics import hypervolume, pareto_front, share_dominated
 
 Axes = Literal["unit", "raw", "cosine"]
 MEASURES = ("acc", "fwd", "bwd", "x", "y")
+NO_RESULT = ("failed", "diverged", "cancelled")  # statuses of runs that ended early
 COLUMN = {"raw": 0, "unit": 2, "cosine": 4}  # of x in Measurements.pairs; y follows
 
 
@@ -60,7 +61,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
     status = runs["status"].to_numpy()
     learned = np.array([len(curve) for _, curve in of_runs])
     if view.after is None:  # a run that did not finish has no result
-        learned[np.isin(status, ["failed", "diverged", "cancelled"])] = 0
+        learned[np.isin(status, NO_RESULT)] = 0
         for values in measures.values():
             values[learned == 0] = np.nan
     furthest = np.zeros(len(texts), int)
