@@ -55,7 +55,7 @@ def screen(points: pd.DataFrame, view: View, marked: Sequence[str] = ()) -> Plai
 
 
 def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
-    """ACC → the two ends of the line FWD = ACC − BWD through the picture, for about four round values."""
+    """ACC → the two ends of the line FWD = ACC − BWD within the picture of the points, for about four round values."""
     if points.empty:
         return {}
     x, y = (
@@ -63,11 +63,17 @@ def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
         for at in AT
     )
     margin = max(x[1] - x[0], y[1] - y[0], 1.0) * 0.05
-    left, right = x[0] - margin, x[1] + margin
-    low, high = left + y[0] - margin, right + y[1] + margin
-    step = next((step for step in STEPS if (high - low) / step <= 6), STEPS[-1])
-    values = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
-    return {float(acc): [(left, acc - left), (right, acc - right)] for acc in values}
+    box = (x[0] - margin, x[1] + margin), (y[0] - margin, y[1] + margin)
+    least, most = box[0][0] + box[1][0], box[0][1] + box[1][1]
+    step = next((step for step in STEPS if (most - least) / step <= 6), STEPS[-1])
+    values = np.arange(np.ceil(least / step), np.floor(most / step) + 1) * step
+    return {float(acc): ends for acc in values if (ends := _ends_within(acc, *box))}
+
+
+def _ends_within(acc: float, x: tuple[float, float], y: tuple[float, float]) -> list[tuple[float, float]]:
+    """Where the line FWD = ACC − BWD enters and leaves a box; nothing if it only cuts off a corner."""
+    start, end = max(x[0], acc - y[1]), min(x[1], acc - y[0])
+    return [(start, acc - start), (end, acc - end)] if end - start >= 0.15 * (x[1] - x[0]) else []
 
 
 @_print.printing()
@@ -84,11 +90,10 @@ def _draw_equal_acc(axes: Axes) -> None:
     """Dashed lines FWD = ACC − BWD at round values of ACC, named where they enter the picture."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     for acc in _print.round_numbers().tick_values(left + low, right + high):
-        start, end = max(left, acc - high), min(right, acc - low)  # where it is within the axes
-        if end - start < 0.15 * (right - left):
+        if not (ends := _ends_within(acc, (left, right), (low, high))):
             continue
-        axes.plot([start, end], [acc - start, acc - end], color="#a0a0a0", lw=0.6, ls=(0, (5, 4)), zorder=1.5)
-        at = start + 0.02 * (right - left)
+        axes.plot(*zip(*ends, strict=True), color="#a0a0a0", lw=0.6, ls=(0, (5, 4)), zorder=1.5)
+        at = ends[0][0] + 0.02 * (right - left)
         name = axes.text(at, acc - at, f"ACC {acc:g}", fontsize=6, color="#808080", va="bottom", zorder=1.6)
         name.set(rotation=-45, rotation_mode="anchor", transform_rotates_text=True)
     axes.set(xlim=(left, right), ylim=(low, high))

@@ -34,6 +34,7 @@ def test_dashed_lines_join_points_of_equal_acc_on_the_screen():
     lines = transfer.equal_acc(frame)
     assert 2 <= len(lines) <= 7
     assert all(x + y == pytest.approx(acc) for acc, ends in lines.items() for x, y in ends)
+    assert all(-6.5 < x < 1.5 and 77.5 < y < 84.5 for ends in lines.values() for x, y in ends)  # near points and errors
 
 
 def test_one_seed_can_be_drawn_without_errors(tmp_path):
