@@ -82,6 +82,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
         "runs": np.bincount(which),
         "learned": furthest,
         "progress": over_seeds(runs["progress"].to_numpy(float), which)[0],
+        "seconds": over_seeds(runs["seconds"].to_numpy(float), which)[0],
         "curve": [_mean_curve(of_seeds) for of_seeds in curves],
     }
     for name, statuses in (

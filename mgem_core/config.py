@@ -54,6 +54,11 @@ def _strength(value: Any) -> Any:
     return tuple(numbers) if isinstance(many, list | tuple) else numbers[0]
 
 
+def _decided_by_benchmark(**options: Any) -> Any:
+    """A field whose default is the benchmark's. The declaration has None; a validated config never does."""
+    return Field(None, validate_default=True, **options)
+
+
 class _CommonFields(BaseModel):
     """One run. Fields left out take the benchmark's defaults; the paper's methods are values of the same few knobs."""
 
@@ -61,7 +66,7 @@ class _CommonFields(BaseModel):
 
     benchmark: str = Field("mnist5k-permutations", description=f"which tasks to learn: {', '.join(BENCHMARKS)}")
     method: str = Field("gem", description=f"{', '.join(METHODS)}; gem is the whole family, the knobs below decide which")
-    network: str = Field("", description=f"the network: {', '.join(networks.NETWORKS)}")
+    network: str = _decided_by_benchmark(description=f"the network: {', '.join(networks.NETWORKS)}")
 
     modules: Annotated[int | partition.Each | dict[str, int], BeforeValidator(_modules)] = Field(
         1,
@@ -81,11 +86,11 @@ class _CommonFields(BaseModel):
     ridge: float = Field(RIDGE, ge=0, description="added to the diagonal of the dual problem")
     ridge_kind: RidgeKind = Field("relative", description="to each row's ‖ĝ‖², or absolute (GEM's code: 1e-3)")
 
-    tasks: int = Field(0, ge=1, description="tasks in the stream")
-    iterations: int = Field(0, ge=1, description="steps per task")
-    batch_size: int = Field(0, ge=1, description="samples per step")
-    memory: int = Field(0, ge=1, description="samples kept per task")
-    lr: float = Field(0, gt=0, le=1e30, description="learning rate")
+    tasks: int = _decided_by_benchmark(ge=1, description="tasks in the stream")
+    iterations: int = _decided_by_benchmark(ge=1, description="steps per task")
+    batch_size: int = _decided_by_benchmark(ge=1, description="samples per step")
+    memory: int = _decided_by_benchmark(ge=1, description="samples kept per task")
+    lr: float = _decided_by_benchmark(gt=0, le=1e30, description="learning rate")
     seed: int = Field(0, ge=0, lt=2**32, description="seed of everything random")
 
     device: str = Field(

@@ -1,10 +1,8 @@
-"""Gradient and memory rows → the direction z in which the parameters move. Knows no model, only vectors.
+"""Gradient and memory rows → the direction z in which the parameters move: the part of the GEM family that handles tensors.
 
-    min_z ‖g − z‖²   s.t.  ⟨ĝ_c^d, z^d⟩ ≥ γ_c^d   for every memory row c and module d    (p-mGEM, d-mGEM; D = K = 1 is GEM)
+It knows vectors, but no network. The dual problem, which needs their inner products alone, is solved in `mgem_core.dual`:
 
-Every module is a problem of its own (Lemma 1), solved in its dual from inner products (`mgem_core.dual`):
-
-    z_d = g_d + G_dᵀ v_d,      v_d = argmin_v 1/2 ‖G_dᵀ v + g_d‖²   s.t.  v ≥ q
+    S = inner products of g and G  →  v  →  z_d = g_d + G_dᵀ v_d  for every module d
 """
 
 from collections.abc import Sequence
@@ -18,17 +16,7 @@ from mgem_core import dual
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solution:
-    """The dual of all modules, and what follows from it by inner products alone."""
-
-    v: np.ndarray  # [D, C]
-    rows_z: np.ndarray  # [C] ⟨ĝ_c, z⟩
-    violated: np.ndarray  # [D] whether some memory row spoke against g
-    retries: int  # times the exact solver needed a larger ridge
-
-
-@dataclass(frozen=True, kw_only=True)
-class Direction(Solution):
+class Direction(dual.Solution):
     z: Tensor  # [P]
 
 
@@ -45,8 +33,8 @@ def project(
 ) -> Direction:
     """gradient [P], rows [C, P] → z [P], v [D, C]; a module is a slice of the P parameters, or several."""
     g, G = torch.as_tensor(gradient).detach(), torch.as_tensor(rows).detach()
-    common = torch.promote_types(torch.promote_types(g.dtype, G.dtype), torch.float32)
-    g, G = g.to(common), G.to(common)
+    dtype = torch.promote_types(torch.promote_types(g.dtype, G.dtype), torch.float32)
+    g, G = g.to(dtype), G.to(dtype)
     if g.ndim != 1 or G.ndim != 2 or G.shape[1] != len(g):
         raise ValueError(f"gradient has shape {tuple(g.shape)} and rows {tuple(G.shape)}; they must be [P] and [C, P]")
     if any(not list(_pieces(module)) for module in modules):
@@ -60,9 +48,10 @@ def project(
     g_pieces, G_pieces = [g[piece] for piece, _ in pieces], [G[:, piece] for piece, _ in pieces]
     module_of = [d for _, d in pieces]
     knobs = dual.Restriction(strength, strength_kind, solver, trigger, ridge, ridge_kind)
-    solution = solve(grams(g_pieces, G_pieces), module_of, knobs)
+    solution = dual.solve(grams(g_pieces, G_pieces), module_of, knobs)
     z = torch.empty_like(g)
-    for (piece, _), z_piece in zip(pieces, bend(g_pieces, G_pieces, solution.v, module_of), strict=True):
+    z_pieces = update_direction(g_pieces, G_pieces, solution.v, module_of)
+    for (piece, _), z_piece in zip(pieces, z_pieces, strict=True):
         z[piece] = z_piece
     return Direction(z=z, **vars(solution))
 
@@ -79,19 +68,8 @@ def grams(g: Sequence[Tensor], G: Sequence[Tensor]) -> np.ndarray:
     return S.cpu().double().numpy()
 
 
-def solve(S: np.ndarray, module_of: Sequence[int], knobs: dual.Restriction) -> Solution:
-    """The dual of every module from the Gram matrices S [L, 1+C, 1+C] of its tensors."""
-    blocks = dual.modular(S, module_of)
-    A, b = blocks[:, 1:, 1:], blocks[:, 1:, 0]
-    duals = [dual.solve(A_d, b_d, knobs) for A_d, b_d in zip(A, b, strict=True)]
-    v = np.stack([d.v for d in duals])
-    rows_z = (b + (A @ v[:, :, None])[:, :, 0]).sum(axis=0)
-    violated = np.array([d.violated for d in duals])
-    return Solution(v=v, rows_z=rows_z, violated=violated, retries=sum(d.retries for d in duals))
-
-
-def bend(g: Sequence[Tensor], G: Sequence[Tensor], v: np.ndarray, module_of: Sequence[int]) -> list[Tensor]:
-    """z_l = g_l + G_lᵀ v_d for every tensor l of module d; g_l itself, to the last bit, where v_d = 0."""
+def update_direction(g: Sequence[Tensor], G: Sequence[Tensor], v: np.ndarray, module_of: Sequence[int]) -> list[Tensor]:
+    """z_l = g_l + G_lᵀ v_d for every tensor l of module d; where v_d = 0, z_l is g_l to the last bit."""
     v_on_device = torch.as_tensor(v, dtype=g[0].dtype, device=g[0].device)
     return [
         g_l + (v_on_device[d] @ G_l.flatten(1)).view_as(g_l) if v[d].any() else g_l

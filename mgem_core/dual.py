@@ -1,11 +1,16 @@
-"""Gram matrices → v. The dual problem of every method of the GEM family, on numbers alone (numpy, no torch).
+"""Gram matrices → v: the dual problem of every method of the GEM family, in numpy alone.
 
-For one module, with memory rows G [C, P] and gradient g [P], all that is needed is A = G Gᵀ and b = G g:
+The paper (arXiv 2410.00868, 2024) restricts the gradient g to a direction z that agrees with the memory:
 
-    min_v  1/2 vᵀ A v + (b − γ)ᵀ v    s.t.  v ≥ q          (the direction is then z = g + Gᵀ v)
+    min_z ‖g − z‖²    s.t.  ⟨ĝ_c^d, z^d⟩ ≥ γ_c^d   for every memory row c and module d   (p-mGEM, d-mGEM; D = K = 1 is GEM)
+
+Every module d is a separate problem (Lemma 1). Its dual needs no more than A = G Gᵀ and b = G g of the memory rows G [C, P]
+and the gradient g [P] of the module:
+
+    min_v  1/2 vᵀ A v + (b − γ)ᵀ v    s.t.  v ≥ q          and then  z = g + Gᵀ v
 
 with a floor q and γ = 0 ("dual-floor", GEM's memory strength), or a margin γ and q = 0 ("margin").
-The paper writes Ĝ with a minus sign; with it z would move against the memories. Rows here are positive, as in GEM's code.
+The paper writes Ĝ with a minus sign, with which z would move against the memory. Rows here are positive, as in GEM's code.
 """
 
 from collections.abc import Sequence
@@ -23,14 +28,14 @@ Trigger = Literal["violation", "always"]
 RidgeKind = Literal["relative", "absolute"]
 
 CHOICES = {"strength_kind": StrengthKind, "solver": Solver, "trigger": Trigger, "ridge_kind": RidgeKind}
-RIDGE = 1e-7  # just above the rounding of float32 Gram matrices
+RIDGE = 1e-7  # just above the rounding errors of float32 Gram matrices
 
 
 @dataclass(frozen=True)
 class Restriction:
     """The knobs of the GEM family, apart from how parameters and memory are split."""
 
-    strength: float | Sequence[float] = 0.0  # one, or one per row
+    strength: float | Sequence[float] = 0.0  # q or γ: one for all rows, or one per row
     strength_kind: StrengthKind = "dual-floor"
     solver: Solver = "exact"
     trigger: Trigger = "violation"
@@ -52,80 +57,104 @@ class NoSolutionError(ArithmeticError):
 
 
 class Dual(NamedTuple):
+    """The dual of one module."""
+
     v: Floats  # [C]; all zero where the trigger left g as it is
-    violated: bool  # some ⟨ĝ_c, g⟩ < γ_c
+    violated: bool  # is some ⟨ĝ_c, g⟩ < γ_c?
     retries: int  # times the exact solver needed a larger ridge
 
 
-def modular(S: Floats, module_of: Sequence[int]) -> Floats:
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """The duals of all modules, and what follows from them by inner products alone."""
+
+    v: Floats  # [D, C]
+    rows_z: Floats  # [C] ⟨ĝ_c, z⟩
+    violated: NDArray[np.bool_]  # [D] per module: is some ⟨ĝ_c, g⟩ < γ_c?
+    retries: int  # times the exact solver needed a larger ridge
+
+
+def solve(S: Floats, module_of: Sequence[int], knobs: Restriction) -> Solution:
+    """Solve every module from the Gram matrices S [L, 1+C, 1+C] of L parameter tensors: g first, then the memory rows."""
+    blocks = sum_over_modules(S, module_of)
+    A, b = blocks[:, 1:, 1:], blocks[:, 1:, 0]
+    duals = [solve_module(A_d, b_d, knobs) for A_d, b_d in zip(A, b, strict=True)]
+    v = np.stack([dual.v for dual in duals])
+    rows_z = (b + (A @ v[:, :, None])[:, :, 0]).sum(axis=0)  # ⟨ĝ_c, z⟩ = Σ_d (b_d + A_d v_d)_c
+    violated = np.array([dual.violated for dual in duals])
+    return Solution(v=v, rows_z=rows_z, violated=violated, retries=sum(dual.retries for dual in duals))
+
+
+def sum_over_modules(S: Floats, module_of: Sequence[int]) -> Floats:
     """Gram matrices per tensor S [L, M, M] → per module [D, M, M]: inner products add up."""
     blocks = np.zeros((max(module_of) + 1, *S.shape[1:]))
     np.add.at(blocks, list(module_of), S)
     return blocks
 
 
-def solve(A: Floats, b: Floats, knobs: Restriction) -> Dual:
+def solve_module(A: Floats, b: Floats, knobs: Restriction) -> Dual:
     """The dual of one module: A [C, C], b [C] → v [C]."""
     if not (np.isfinite(A).all() and np.isfinite(b).all()):
         raise FloatingPointError("a gradient is not finite, or too large to be squared")
     strength = np.broadcast_to(np.asarray(knobs.strength, float), b.shape)
-    floor, margin = (strength, 0.0) if knobs.strength_kind == "dual-floor" else (np.zeros_like(b), strength)
-    c = b - margin
+    q, gamma = (strength, 0.0) if knobs.strength_kind == "dual-floor" else (np.zeros_like(b), strength)
+    c = b - gamma
     violated = bool((c < 0).any())
     if knobs.trigger == "violation" and not violated:
         return Dual(np.zeros_like(b), False, 0)
     if knobs.solver == "approx":
-        return Dual(approx(A, c, floor), violated, 0)
-    v, retries = exact(A, c, floor, knobs.ridge, knobs.ridge_kind)
+        return Dual(approx(A, c, q), violated, 0)
+    v, retries = exact(A, c, q, knobs.ridge, knobs.ridge_kind)
     return Dual(v, violated, retries)
 
 
 def approx(A: Floats, c: Floats, q: Floats) -> Floats:
-    """v = max(−c / diag(A), q): the diagonal in place of A, row by row, then back into the feasible set (approx-GEM)."""
+    """v = max(−c / diag(A), q), row by row (approx-GEM); rows of zeros restrict nothing and keep v = q."""
     diagonal = A.diagonal()
-    seen = diagonal > 0
-    return np.where(seen, np.maximum(-c / np.where(seen, diagonal, 1.0), q), q)
+    nonzero = diagonal > 0
+    return np.where(nonzero, np.maximum(-c / np.where(nonzero, diagonal, 1.0), q), q)
 
 
 def exact(A: Floats, c: Floats, q: Floats, ridge: float, ridge_kind: RidgeKind) -> tuple[Floats, int]:
-    """min_v 1/2 vᵀ(A + ridge)v + cᵀv, v ≥ q, by quadprog, and how often it had to be asked again.
+    """min_v 1/2 vᵀ(A + ridge)v + cᵀv, v ≥ q, by quadprog → v [C], and how often it needed a larger ridge.
 
-    Solved in unit rows, so that neither rows nor modules need a scale; with v = q + u it is a problem in u ≥ 0.
+    Rows are scaled to unit length first, so that their scale does not matter. With v = q + u it is a problem in u ≥ 0.
     Rows of zeros restrict nothing and keep v = q.
     """
     norm = np.sqrt(np.maximum(A.diagonal(), 0.0))
-    seen = norm > 0
+    nonzero = norm > 0
     v = np.array(q, float)
-    if not seen.any():
+    if not nonzero.any():
         return v, 0
-    norm = norm[seen]
-    unit = A[np.ix_(seen, seen)] / norm / norm[:, None]
-    extra = np.full(len(norm), ridge) if ridge_kind == "relative" else ridge / norm**2
-    floor = v[seen] * norm
-    u, retries = _nonnegative(unit, c[seen] / norm, floor, extra)
-    v[seen] = (floor + u) / norm
+    norm = norm[nonzero]
+    unit_A = A[np.ix_(nonzero, nonzero)] / norm / norm[:, None]
+    unit_ridge = np.full(len(norm), ridge) if ridge_kind == "relative" else ridge / norm**2
+    unit_q = v[nonzero] * norm
+    u, retries = _solve_above_floor(unit_A, c[nonzero] / norm, unit_q, unit_ridge)
+    v[nonzero] = (unit_q + u) / norm
     return np.maximum(v, q), retries
 
 
-def _nonnegative(unit: Floats, c: Floats, floor: Floats, ridge: Floats) -> tuple[Floats, int]:
-    """u ≥ 0 that minimises 1/2 uᵀHu + (c + H floor)ᵀu, H = unit + ridge; the ridge grows until the solution is one."""
+def _solve_above_floor(A: Floats, c: Floats, q: Floats, ridge: Floats) -> tuple[Floats, int]:
+    """The u ≥ 0 that minimises 1/2 uᵀHu + (c + Hq)ᵀu with H = A + ridge; the ridge grows until quadprog solves it."""
     for retries in range(8):
-        H = unit + np.diag(ridge)
-        slope = c + H @ floor
+        H = A + np.diag(ridge)
+        slope = c + H @ q
         scale = float(np.abs(slope).max()) or 1.0
         try:
             u = quadprog.solve_qp(H, -slope / scale, np.eye(len(c)), np.zeros(len(c)))[0]
-        except ValueError:  # not positive definite, or inconsistent: both mean rounding
+        except ValueError:  # "not positive definite" or "inconsistent", both because of rounding
             u = np.full(len(c), np.nan)
-        if _optimal(H, slope / scale, u):
+        if _is_optimal(H, slope / scale, u):
             return np.maximum(u, 0.0) * scale, retries
         ridge = np.maximum(ridge * 100, 1e-9)
     raise NoSolutionError(f"the exact solver found no solution of a dual problem with {len(c)} memory rows")
 
 
-def _optimal(H: Floats, slope: Floats, u: Floats) -> bool:
+def _is_optimal(H: Floats, slope: Floats, u: Floats) -> bool:
     """Do the KKT conditions hold? u ≥ 0, Hu + slope ≥ 0, and one of the two is zero in every row."""
     with np.errstate(invalid="ignore"):
-        pull = H @ u + slope
+        gradient = H @ u + slope
         tolerance = 1e-6 * max(1.0, float(np.abs(u).max()))
-        return bool((u >= -tolerance).all() and (pull >= -tolerance).all() and (np.minimum(u, pull) <= tolerance).all())
+        feasible = (u >= -tolerance).all() and (gradient >= -tolerance).all()
+        return bool(feasible and (np.minimum(u, gradient) <= tolerance).all())

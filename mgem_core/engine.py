@@ -30,6 +30,7 @@ from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.networks import NETWORKS, _initialised  # noqa: F401  (loaded with the rest, so that keys name it rightly)
 from mgem_core.randomness import rng
+from mgem_core.streams import _views  # noqa: F401  (for the same reason)
 from mgem_core.streams._stream import Batch
 
 LOADED_WHOLE = not code_has_changed()  # since mgem_core was imported; from here on, this process runs what its keys name

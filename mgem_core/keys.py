@@ -53,7 +53,8 @@ def own_parts(config: RunConfig) -> list[str]:
     """The files of this method (and of a method that it derives from), this benchmark and this network."""
     classes = METHODS[config.method].learner.__mro__
     modules = [one.__module__ for one in classes if one.__module__.startswith("mgem_core.")]
-    modules += [BENCHMARKS[config.benchmark].open.__module__, NETWORKS[config.network].build.__module__]
+    benchmark = BENCHMARKS[config.benchmark]
+    modules += [benchmark.module or benchmark.open.__module__, NETWORKS[config.network].build.__module__]
     return ["/".join(module.split(".")[-2:]) for module in modules]
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from mgem_core.config import RunConfig
 from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned, number
-from mgem_core.learners import uses
 from mgem_core.sweeps import step_work
 
 
@@ -42,16 +41,6 @@ def summary(config: RunConfig, finished: Finished) -> str:
     time = f"{finished.seconds:.1f} s, {1000 * finished.seconds_per_step:.2f} ms per step"
     title = f"{config.label} on {config.facts.title}, seed {config.seed}: accuracy in percent on each task"
     return "\n".join([title, "", head, "───────────┼" + "─" * (7 * T), *rows, "", f"{judged}   ({time})"])
-
-
-def comparison(outcome: tuple[RunConfig, Finished] | None) -> str:
-    """A line of the comparison table; its head for None."""
-    if outcome is None:
-        return f"{'method':<16} {'q':>5} {'ACC':>6} {'FWD':>6} {'BWD':>6} {'seconds':>8}"
-    config, finished = outcome
-    q = f"{config.strength:>5}" if uses(config.method, "strength") else f"{'—':>5}"
-    judged = " ".join(_percent(value) for value in (finished.acc, finished.fwd, finished.bwd))
-    return f"{config.label:<16} {q} {judged} {finished.seconds:>8.1f}"
 
 
 class Progress:

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 from pydantic import ValidationError
 
 from mgem_core import RunConfig
 from mgem_core.config import explain
+from mgem_core.streams import BENCHMARKS
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,15 @@ def test_fields_left_out_are_the_benchmarks():
     config = RunConfig(benchmark="mnist5k-split")
     assert (config.network, config.tasks, config.iterations, config.memory) == ("conv-small", 5, 100, 64)
     assert RunConfig(benchmark="mnist5k-split", lr=None, tasks=None) == config
+
+
+def test_a_benchmark_must_decide_the_fields_that_have_no_other_default(monkeypatch):
+    defaults = {name: value for name, value in BENCHMARKS["mnist5k-split"].defaults.items() if name != "tasks"}
+    monkeypatch.setitem(BENCHMARKS, "mnist5k-split", replace(BENCHMARKS["mnist5k-split"], defaults=defaults))
+    with pytest.raises(ValidationError) as caught:
+        RunConfig(benchmark="mnist5k-split")
+    assert explain(caught.value) == "tasks is None; it must be a valid integer."
+    assert RunConfig(benchmark="mnist5k-split", tasks=2).tasks == 2
 
 
 def test_a_short_task_has_less_to_remember():

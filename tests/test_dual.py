@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from mgem_core.dual import Restriction, modular, solve
+from mgem_core.dual import Restriction, solve_module, sum_over_modules
 
 
 @st.composite
@@ -25,7 +25,7 @@ def always(**knobs):
 @given(problems())
 def test_exact_solution_meets_the_kkt_conditions(problem):
     g, G, q = problem
-    v = solve(G @ G.T, G @ g, always(strength=q)).v
+    v = solve_module(G @ G.T, G @ g, always(strength=q)).v
     pull = G @ (G.T @ v + g)  # the gradient of the dual objective
     scale = 1e-8 * np.abs(G @ G.T).max()
     assert (v >= q - 1e-12).all()
@@ -36,7 +36,7 @@ def test_exact_solution_meets_the_kkt_conditions(problem):
 @given(problems())
 def test_exact_solution_is_that_of_an_independent_solver(problem):
     g, G, q = problem
-    v = solve(G @ G.T, G @ g, always(strength=q)).v
+    v = solve_module(G @ G.T, G @ g, always(strength=q)).v
     other = lsq_linear(G.T, -g, bounds=(q, np.inf), method="bvls", tol=1e-14).x
     np.testing.assert_allclose(v, other, atol=1e-6)
 
@@ -44,7 +44,7 @@ def test_exact_solution_is_that_of_an_independent_solver(problem):
 @given(problems())
 def test_default_ridge_is_too_small_to_be_seen(problem):
     g, G, q = problem
-    v = solve(G @ G.T, G @ g, Restriction(strength=q, trigger="always")).v
+    v = solve_module(G @ G.T, G @ g, Restriction(strength=q, trigger="always")).v
     other = lsq_linear(G.T, -g, bounds=(q, np.inf), method="bvls", tol=1e-14).x
     np.testing.assert_allclose(G.T @ v, G.T @ other, atol=1e-4)
 
@@ -52,7 +52,7 @@ def test_default_ridge_is_too_small_to_be_seen(problem):
 @given(problems(), st.floats(0.0, 3.0))
 def test_margin_form_meets_its_margins(problem, margin):
     g, G, _ = problem
-    v = solve(G @ G.T, G @ g, always(strength=margin, strength_kind="margin")).v
+    v = solve_module(G @ G.T, G @ g, always(strength=margin, strength_kind="margin")).v
     assert (v >= 0).all()
     assert (G @ (g + G.T @ v) >= margin - 1e-6).all()
 
@@ -63,7 +63,7 @@ def test_approx_is_exact_for_orthogonal_rows(problem):
     orthogonal = np.linalg.qr(G.T)[0].T * np.linspace(0.5, 2, len(G))[:, None]
     A, b = orthogonal @ orthogonal.T, orthogonal @ g
     np.testing.assert_allclose(
-        solve(A, b, always(strength=q, solver="approx")).v, solve(A, b, always(strength=q)).v, atol=1e-9
+        solve_module(A, b, always(strength=q, solver="approx")).v, solve_module(A, b, always(strength=q)).v, atol=1e-9
     )
 
 
@@ -72,14 +72,14 @@ def test_approx_is_the_papers_closed_form(problem):
     g, G, q = problem
     A, b = G @ G.T, G @ g
     expected = np.array([max(-b_c / A_cc, q) for A_cc, b_c in zip(A.diagonal(), b, strict=True)])
-    np.testing.assert_array_equal(solve(A, b, always(strength=q, solver="approx")).v, expected)
+    np.testing.assert_array_equal(solve_module(A, b, always(strength=q, solver="approx")).v, expected)
 
 
 @given(problems())
 def test_trigger_violation_leaves_an_agreeing_gradient_alone(problem):
     g, G, q = problem
     G *= np.where(G @ g < 0, -1.0, 1.0)[:, None]
-    dual = solve(G @ G.T, G @ g, Restriction(strength=q, trigger="violation"))
+    dual = solve_module(G @ G.T, G @ g, Restriction(strength=q, trigger="violation"))
     assert not dual.violated
     assert not dual.v.any()
 
@@ -88,7 +88,7 @@ def test_trigger_violation_leaves_an_agreeing_gradient_alone(problem):
 def test_triggers_agree_where_a_row_is_violated(problem):
     g, G, q = problem
     G[0] *= np.where(G[0] @ g > 0, -1.0, 1.0)
-    on, off = (solve(G @ G.T, G @ g, Restriction(strength=q, trigger=t)) for t in ("violation", "always"))
+    on, off = (solve_module(G @ G.T, G @ g, Restriction(strength=q, trigger=t)) for t in ("violation", "always"))
     assert on.violated
     np.testing.assert_array_equal(on.v, off.v)
 
@@ -99,16 +99,16 @@ def test_at_strength_zero_the_length_of_a_row_does_not_matter(problem, exponent)
     g, G, _ = problem
     longer = G.copy()
     longer[0] *= 10.0**exponent
-    z = [g + rows.T @ solve(rows @ rows.T, rows @ g, always()).v for rows in (G, longer)]
+    z = [g + rows.T @ solve_module(rows @ rows.T, rows @ g, always()).v for rows in (G, longer)]
     np.testing.assert_allclose(z[0], z[1], atol=1e-5)
 
 
 def test_a_margin_not_met_is_a_violation():
     knobs = Restriction(1.5, "margin", trigger="violation")
-    dual = solve(np.eye(1), np.array([1.0]), knobs)  # ⟨ĝ, g⟩ = 1 is positive, but less than the margin
+    dual = solve_module(np.eye(1), np.array([1.0]), knobs)  # ⟨ĝ, g⟩ = 1 is positive, but less than the margin
     assert dual.violated
     assert dual.v[0] == pytest.approx(0.5)
-    assert not solve(np.eye(1), np.array([2.0]), knobs).v.any()
+    assert not solve_module(np.eye(1), np.array([2.0]), knobs).v.any()
 
 
 @pytest.mark.parametrize(
@@ -128,20 +128,20 @@ def test_a_knob_that_is_none_is_an_error(knobs, sentence):
 
 def test_strength_may_differ_per_row():
     A, b = np.eye(3), np.array([1.0, 1.0, 1.0])
-    np.testing.assert_allclose(solve(A, b, always(strength=[0.0, 0.5, 2.0])).v, [0.0, 0.5, 2.0])
+    np.testing.assert_allclose(solve_module(A, b, always(strength=[0.0, 0.5, 2.0])).v, [0.0, 0.5, 2.0])
 
 
 def test_absolute_ridge_is_gems_own():
     """One row, one violation: v = −b / (A + 1e-3), as in GEM's code."""
-    v = solve(np.array([[4.0]]), np.array([-2.0]), Restriction(ridge=1e-3, ridge_kind="absolute")).v
+    v = solve_module(np.array([[4.0]]), np.array([-2.0]), Restriction(ridge=1e-3, ridge_kind="absolute")).v
     assert v[0] == pytest.approx(2.0 / 4.001, rel=1e-12)
 
 
 def test_modules_sum_the_gram_matrices_of_their_tensors():
     S = np.random.default_rng(0).normal(size=(4, 3, 3))
-    np.testing.assert_allclose(modular(S, [0, 1, 0, 1]), [S[0] + S[2], S[1] + S[3]])
+    np.testing.assert_allclose(sum_over_modules(S, [0, 1, 0, 1]), [S[0] + S[2], S[1] + S[3]])
 
 
 def test_not_finite_gram_is_an_error():
     with pytest.raises(FloatingPointError, match="not finite"):
-        solve(np.array([[np.nan]]), np.array([1.0]), Restriction())
+        solve_module(np.array([[np.nan]]), np.array([1.0]), Restriction())

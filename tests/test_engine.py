@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from mgem_core import RunConfig, UsageError, run
-from mgem_core.direction import solve
-from mgem_core.dual import Restriction
+from mgem_core.dual import Restriction, solve
 from mgem_core.engine import RunCancelledError, _Run
 from mgem_core.events import Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd

@@ -43,7 +43,8 @@ def key():
 EDITS_THAT_DECIDE = {
     "the engine": ("engine.py", "self.step += 1", "self.step += 1 + 0"),
     "the method": ("learners/gem.py", "self.remembered.append", "self.remembered.extend"),
-    "the benchmark": ("streams/mnist5k.py", "TRAIN_PER_CLASS = 28, 400", "TRAIN_PER_CLASS = 28, 399"),
+    "the benchmark": ("streams/mnist5k.py", "TRAIN_PER_CLASS = 500, 400", "TRAIN_PER_CLASS = 500, 399"),
+    "what benchmarks share": ("streams/_digits.py", '"permutation", t', '"permutation", t + 1'),
     "the network": ("networks/mlp.py", "HIDDEN = 100", "HIDDEN = 99"),
     "what networks share": ("networks/_initialised.py", "xavier_uniform_", "xavier_normal_"),
     "what all methods share": ("learners/_learner.py", "alpha=-self.config.lr", "alpha=-2 * self.config.lr"),
@@ -57,7 +58,13 @@ EDITS_THAT_DO_NOT = {
     "another benchmark": ("streams/mnist.py", "TRAIN, TEST = 60_000", "TRAIN, TEST = 59_999"),
     "another network": ("networks/conv5.py", "WIDTHS = (128,", "WIDTHS = (64,"),
     "what only shows results": ("report.py", "accuracy in percent", "percent"),
+    "the command line": ("cli/run.py", "return 0 if", "return 1 if"),
 }
+
+
+@pytest.mark.parametrize("library", fingerprints.LIBRARIES)
+def test_versions_are_those_of_the_installed_libraries(library):
+    assert fingerprints.library_version(library) == metadata.version(library)
 
 
 @pytest.mark.parametrize("name", EDITS_THAT_DECIDE)
@@ -81,10 +88,12 @@ def test_the_key_names_versions_and_the_kind_of_device(monkeypatch):
     assert expected_keys([RunConfig(device="cuda:0")]) == expected_keys([RunConfig(device="cuda:1")])
     assert [run_key(RunConfig(), "cpu")] == expected_keys([RunConfig(device="cpu")])
     assert run_key(RunConfig(threads=2), "cpu") != run_key(RunConfig(), "cpu")
-    before, version = key(), metadata.version
+    before, version = key(), fingerprints.library_version
     for library in ("torch", "numpy", "quadprog", "mlxtend"):
         with monkeypatch.context() as other:
-            other.setattr(metadata, "version", lambda name, one=library: "0.0" if name == one else version(name))
+            other.setattr(
+                fingerprints, "library_version", lambda name, one=library: "0.0" if name == one else version(name)
+            )
             assert key() != before
             assert code_has_changed()
         assert not code_has_changed()
@@ -133,9 +142,9 @@ def test_all_code_that_decides_numbers_is_loaded_with_the_engine():
 
 
 def test_a_network_of_another_package_names_its_version(monkeypatch):
-    version = metadata.version
+    version = fingerprints.library_version
     before = {name: key_of(name) for name in ("mlp", "resnet18")}
-    monkeypatch.setattr(metadata, "version", lambda name: "0.0" if name == "torchvision" else version(name))
+    monkeypatch.setattr(fingerprints, "library_version", lambda name: "0.0" if name == "torchvision" else version(name))
     assert [name for name in before if key_of(name) != before[name]] == ["resnet18"]
 
 
@@ -148,7 +157,7 @@ def test_a_library_that_is_being_replaced_counts_as_changed(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     remember_code()
-    monkeypatch.setattr(metadata, "version", missing)
+    monkeypatch.setattr(fingerprints, "library_version", missing)
     assert code_has_changed()
 
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 from torchvision.datasets import MNIST
 
-from mgem_core import RunConfig, UsageError, cli_sweeps, run
+from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli import main
 from mgem_core.runner import Ended
 from mgem_core.runner.worker import train
@@ -86,7 +86,7 @@ def test_a_run_learns_from_the_files(tiny, name):
 @pytest.mark.parametrize("name", BOTH)
 def test_twenty_tasks_are_views_of_one_copy(tiny, name):
     stream = BENCHMARKS[name].open(20, 0)
-    images, _ = mnist.digits(tiny)
+    images = mnist.load_digits().images
     assert stream.images.dtype == torch.uint8
     assert stream.images.shape == (160, 784)
     assert {len(stream.tasks), len({task.name for task in stream.tasks})} == {20}
@@ -97,11 +97,11 @@ def test_twenty_tasks_are_views_of_one_copy(tiny, name):
 
 
 def test_torchvision_reads_the_same_digits_from_the_same_files(tiny):
-    images, labels = mnist.digits(tiny)
-    for half, learn in zip(mnist.halves(), (True, False), strict=True):
-        theirs = MNIST(tiny.parents[1], train=learn)
-        np.testing.assert_array_equal(images[half], theirs.data.flatten(1))
-        np.testing.assert_array_equal(labels[half], theirs.targets)
+    images, labels, *parts = mnist.load_digits()
+    for indices, train_part in zip(parts, (True, False), strict=True):
+        expected = MNIST(tiny.parents[1], train=train_part)
+        np.testing.assert_array_equal(images[indices], expected.data.flatten(1))
+        np.testing.assert_array_equal(labels[indices], expected.targets)
 
 
 def test_tasks_follow_the_seed_and_not_their_number(tiny):
@@ -156,7 +156,7 @@ def sentence_of(folder):
     [("run", "mnist-permutations"), ("sweep", "mnist-permutations"), ("sweep", "mnist5k-split,mnist-permutations")],
 )
 def test_without_data_nothing_is_launched(empty, command, benchmarks, capsys, monkeypatch):
-    monkeypatch.setattr(cli_sweeps, "ensure_runner", lambda *options: pytest.fail("a runner was started"))
+    monkeypatch.setattr("mgem_core.cli.sweep.ensure_runner", lambda *options: pytest.fail("a runner was started"))
     assert main([command, "--benchmark", benchmarks]) == 2
     assert capsys.readouterr() == ("", f"mgem: {sentence_of(empty)}\n")
     assert not Path(os.environ["MGEM_HOME"]).exists()
@@ -268,7 +268,7 @@ def test_other_requests_get_one_sentence(empty, arguments, code, told, capsys):
 @pytest.mark.parametrize("name", BOTH)
 def test_the_real_digits_are_all_there_and_once(name):
     stream = BENCHMARKS[name].open(20, 0)
-    images, labels = mnist.digits(mnist.folder())
+    images, labels = mnist.read_files(mnist.folder())
     assert images.shape == (70_000, 784)
     assert np.bincount(labels[:60_000]).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     assert np.bincount(labels[60_000:]).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]

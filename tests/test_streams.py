@@ -6,8 +6,8 @@ import torch
 
 from mgem_core import RunConfig, run, streams
 from mgem_core.streams import BENCHMARKS
-from mgem_core.streams._stream import rotated
-from mgem_core.streams.mnist5k import digits, halves
+from mgem_core.streams._views import rotated
+from mgem_core.streams.mnist5k import load_digits
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -31,11 +31,10 @@ def test_what_a_benchmark_says_of_itself_is_true_of_its_stream(name):
 
 
 def test_the_digits_are_real_and_the_split_is_fixed():
-    images, labels = digits()
+    images, labels, train, test = load_digits()
     assert images.shape == (5000, 784)
     assert images.dtype == np.uint8
     assert np.bincount(labels).tolist() == [500] * 10
-    train, test = halves()
     assert np.bincount(labels[train]).tolist() == [400] * 10
     assert sorted([*train, *test]) == list(range(5000))
 
@@ -44,7 +43,7 @@ def test_the_digits_are_real_and_the_split_is_fixed():
 def test_tasks_share_one_copy_of_the_images(name):
     stream = BENCHMARKS[name].open(20, 0)
     assert stream.images.dtype == torch.uint8
-    assert stream.images.data_ptr() == torch.from_numpy(digits()[0]).data_ptr()
+    assert stream.images.data_ptr() == torch.from_numpy(load_digits().images).data_ptr()
 
 
 def test_a_permutation_moves_pixels_and_loses_none():

@@ -3,7 +3,7 @@ import pytest
 from pydantic import ValidationError
 
 from mgem_core import RunConfig
-from mgem_core.dual import Restriction, solve
+from mgem_core.dual import Restriction, solve_module
 from mgem_core.keys import run_key
 from mgem_core.presets import PRESETS
 from mgem_core.sweeps import SweepSpec, estimate_seconds, relative_work
@@ -77,7 +77,7 @@ def test_without_a_floor_the_trigger_changes_nothing(knobs, solver):
     for _ in range(50):
         G, g = draw.normal(size=(3, 5)), draw.normal(size=5)
         v = [
-            solve(G @ G.T, G @ g, Restriction(**knobs, solver=solver, trigger=trigger)).v
+            solve_module(G @ G.T, G @ g, Restriction(**knobs, solver=solver, trigger=trigger)).v
             for trigger in ("violation", "always")
         ]
         np.testing.assert_allclose(*v, atol=1e-9)

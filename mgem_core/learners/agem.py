@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from mgem_core.dual import Restriction
+from mgem_core import dual
 from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
 from mgem_core.learners._reservoir import Sample, batch_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mgem_core.config import RunConfig
     from mgem_core.streams._stream import Stream
 
-CLOSED_FORM = Restriction(solver="approx")  # exact for a single row
+CLOSED_FORM = dual.Restriction(solver="approx")  # exact for a single row
 
 
 class AGEM(Learner):
@@ -44,8 +44,8 @@ class AGEM(Learner):
         _, reference = gradient(self.network, batch_of(self.stream, [self.remembered[i] for i in places]))
         loss, g = self.gradient(task, indices)
         G = [g_l.unsqueeze(0) for g_l in reference]
-        solution = direction.solve(direction.grams(g, G), self.module_of, CLOSED_FORM)
-        z = direction.bend(g, G, solution.v, self.module_of)
+        solution = dual.solve(direction.grams(g, G), self.module_of, CLOSED_FORM)
+        z = direction.update_direction(g, G, solution.v, self.module_of)
         return self.move(task, Step(loss, g, z, float(solution.violated.mean())))
 
     def learned(self, task: int, shown: np.ndarray) -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mgem_core import partition
-from mgem_core.dual import Restriction
+from mgem_core import dual, partition
 from mgem_core.errors import UsageError
 from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
@@ -36,8 +35,8 @@ class GEM(Learner):
         loss, g = self.gradient(task, indices)
         if G is None or self.rows is None:
             return self.move(task, Step(loss, g, g))
-        solution = direction.solve(direction.grams(g, G), self.module_of, self.knobs)
-        z = direction.bend(g, G, solution.v, self.module_of)
+        solution = dual.solve(direction.grams(g, G), self.module_of, self.knobs)
+        z = direction.update_direction(g, G, solution.v, self.module_of)
         sizes = np.reshape(self.rows.sizes, (-1, self.config.splits))
         memory_z = np.average(np.reshape(solution.rows_z, sizes.shape), axis=1, weights=sizes)
         return self.move(task, Step(loss, g, z, float(solution.violated.mean()), solution.retries, memory_z))
@@ -74,7 +73,7 @@ class GEM(Learner):
         self.rows = self.memory(config.splits)
         strength = np.broadcast_to(config.strength, (config.tasks - 1,))[: len(self.remembered)]
         per_row = np.repeat(strength, config.splits).tolist()
-        self.knobs = Restriction(
+        self.knobs = dual.Restriction(
             per_row, config.strength_kind, config.solver, config.trigger, config.ridge, config.ridge_kind
         )
 

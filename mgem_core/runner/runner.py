@@ -38,6 +38,7 @@ class Runner:
         self.recovered = False  # is what an earlier runner left queued again?
         self.problem = ""
         self.is_outdated = False  # was the code edited since this process started?
+        self.next_check = 0.0  # when to look at the code again
         report_problem("")  # now, while there is room for the file
 
     def work(self, idle_seconds: float) -> Literal["idle", "replaced", "outdated"]:
@@ -80,7 +81,8 @@ class Runner:
 
     def _tick(self) -> bool:
         """One round; is there anything left to do?"""
-        self.is_outdated = code_has_changed()
+        if time.monotonic() >= self.next_check:  # a tick may be as short as a message
+            self.is_outdated, self.next_check = code_has_changed(), time.monotonic() + TICK
         if not self.recovered:
             self._make_folder()
             self.store.requeue_interrupted()

@@ -37,7 +37,8 @@ class Benchmark:
     open: Callable[[int, int], Stream]  # (tasks, seed) → the stream
     learning_rates: Mapping[str, float] = field(default_factory=dict)  # per method, found by measurement
     dataset: Dataset | None = None  # None: built in
-    packages: tuple[str, ...] = ()  # that its data come in: their versions are part of every key
+    packages: tuple[str, ...] = ()  # that its data come in: their versions are part of the key
+    module: str = ""  # the module whose code is part of the key; by default the one that defines `open`
 
     def missing(self) -> str:
         """Empty if the data is here; else one sentence: what is missing, where it was looked for, what brings it."""

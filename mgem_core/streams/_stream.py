@@ -10,8 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mgem_core.randomness import rng
-
 View = Callable[[Tensor], Tensor]  # pixels [N, P] as float in 0…1 → what this task shows of them [N, P]
 
 
@@ -59,49 +57,3 @@ class Stream:
         mask = torch.zeros(self.classes, dtype=torch.bool, device=self.images.device)
         mask[list(classes)] = True
         return mask
-
-
-def permutations(train: np.ndarray, test: np.ndarray, side: int, tasks: int, seed: int) -> list[Task]:
-    """Every task shows the same images under a pixel permutation of its own."""
-    views = [permuted(rng(seed, "permutation", t).permutation(side * side)) for t in range(tasks)]
-    return [Task(f"permutation {t + 1}", train, test, view) for t, view in enumerate(views)]
-
-
-def rotations(train: np.ndarray, test: np.ndarray, side: int, tasks: int, seed: int) -> list[Task]:
-    """Task t turns the same images by an angle drawn in its own share of 0–180°."""
-    angles = [180 * (t + rng(seed, "rotation", t).random()) / tasks for t in range(tasks)]
-    return [Task(f"{angle:.0f}°", train, test, rotated(angle, side)) for angle in angles]
-
-
-def permuted(permutation: np.ndarray) -> View:
-    """Show pixel permutation[i] at place i."""
-    index = torch.from_numpy(permutation)
-    return lambda x: x.index_select(1, index.to(x.device))
-
-
-def rotated(degrees: float, side: int) -> View:
-    """Turn side × side images anticlockwise about their centre: each pixel is a bilinear mean of four, outside is black."""
-    index, weight = _rotation(degrees, side)
-
-    def view(x: Tensor) -> Tensor:
-        corners = zip(index.to(x.device), weight.to(x.device), strict=True)
-        return torch.stack([x.index_select(1, i).mul_(w) for i, w in corners]).sum(0)
-
-    return view
-
-
-def _rotation(degrees: float, side: int) -> tuple[Tensor, Tensor]:
-    """For every target pixel its four source pixels, index [4, side²], and what each contributes, weight [4, side²]."""
-    angle, centre = np.deg2rad(degrees), (side - 1) / 2
-    rows, columns = np.mgrid[:side, :side] - centre
-    source_row = np.cos(angle) * rows + np.sin(angle) * columns + centre
-    source_column = -np.sin(angle) * rows + np.cos(angle) * columns + centre
-    index, weight = [], []
-    for down in (0, 1):
-        for right in (0, 1):
-            row, column = np.floor(source_row).astype(int) + down, np.floor(source_column).astype(int) + right
-            share = (1 - np.abs(source_row - row)) * (1 - np.abs(source_column - column))
-            inside = (row >= 0) & (row < side) & (column >= 0) & (column < side)
-            index.append(np.where(inside, row * side + column, 0).ravel())
-            weight.append(np.where(inside, share, 0.0).ravel())
-    return torch.from_numpy(np.stack(index)), torch.from_numpy(np.stack(weight)).float()

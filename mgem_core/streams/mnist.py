@@ -8,18 +8,13 @@ import shutil
 import struct
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mgem_core.home import data_root, partial_of
-from mgem_core.streams import Benchmark, Dataset, register
+from mgem_core.streams import Dataset
+from mgem_core.streams._digits import SIDE, Digits, register_permutations_and_rotations
 
-if TYPE_CHECKING:
-    from mgem_core.streams._stream import Stream, Task
-
-SIDE = 28
-SHAPE = (1, SIDE, SIDE)
 TRAIN, TEST = 60_000, 10_000
 
 
@@ -75,8 +70,8 @@ def fetch() -> None:
 
 
 @cache
-def digits(raw: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Images [70000, 784] uint8 and labels [70000], first those to learn from; read once per process."""
+def read_files(raw: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Images [70000, 784] uint8 and labels [70000], the training images first; read once per process."""
     train, test, *labels = (
         np.fromfile(raw / name, np.uint8, offset=len(header(shape))).reshape(shape[0], -1)
         for name, shape in files().items()
@@ -84,30 +79,9 @@ def digits(raw: Path) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([train, test]), np.concatenate(labels).ravel().astype(np.int64)
 
 
-def permutations(tasks: int, seed: int) -> Stream:
-    """Every task shows the digits under a pixel permutation of its own."""
-    from mgem_core.streams import _stream
-
-    return _opened(_stream.permutations(*halves(), SIDE, tasks, seed))
-
-
-def rotations(tasks: int, seed: int) -> Stream:
-    """Task t turns the digits by an angle drawn in its own share of 0–180°."""
-    from mgem_core.streams import _stream
-
-    return _opened(_stream.rotations(*halves(), SIDE, tasks, seed))
-
-
-def halves() -> tuple[np.ndarray, np.ndarray]:
-    """Indices of MNIST's own training and test images."""
-    return np.arange(TRAIN), np.arange(TRAIN, TRAIN + TEST)
-
-
-def _opened(tasks: list[Task]) -> Stream:
-    from mgem_core.streams._stream import Stream
-
-    images, labels = digits(folder())
-    return Stream(images, labels, SHAPE, 10, tasks)
+def load_digits() -> Digits:
+    """MNIST's own training and test images."""
+    return Digits(*read_files(folder()), np.arange(TRAIN), np.arange(TRAIN, TRAIN + TEST))
 
 
 _DATASET = Dataset("mnist", "MNIST", folder, lack, fetch)
@@ -117,8 +91,6 @@ _PAPER = {"network": "mlp", "tasks": 20, "iterations": 500, "batch_size": 10, "m
 # of ACC above 0.01; EWC diverged at 0.1 in two runs of four. MER's rate is the published one, not measured here.
 _RATES = {"single": 0.01, "ewc": 0.03, "mer": 0.03}
 
-for name, title, open_stream in (
-    ("mnist-permutations", "MNIST Permutations", permutations),
-    ("mnist-rotations", "MNIST Rotations", rotations),
-):
-    register(Benchmark(name, title, SHAPE, 10, TRAIN, 10, 100, _PAPER, open_stream, _RATES, _DATASET))
+register_permutations_and_rotations(
+    "mnist", "", load_digits, train_per_task=TRAIN, defaults=_PAPER, learning_rates=_RATES, dataset=_DATASET
+)

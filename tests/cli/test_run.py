@@ -1,9 +1,6 @@
-"""The `mgem` command as a person or a script uses it."""
+"""`mgem run` as a person or a script uses it."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -77,15 +74,6 @@ def test_bad_input_exits_2_with_one_sentence(flag, value, sentence, capsys):
     assert sentence in err
     assert err.count("\n") == 1
     assert "Traceback" not in err
-
-
-@pytest.mark.parametrize("arguments", [["run", "--modules", "99"], ["fly"], [], ["run", "--lr"]])
-def test_the_installed_command_says_it_too(arguments):
-    command = [os.path.join(os.path.dirname(sys.executable), "mgem"), *arguments]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert told.returncode == 2
-    assert told.stdout == ""
-    assert told.stderr.count("\n") == 1
 
 
 def test_json_is_one_document_with_the_run_in_it(capsys, tmp_path):

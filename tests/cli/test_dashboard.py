@@ -9,9 +9,9 @@ import pytest
 from served import free_port, listening_addresses, read, served
 
 from mgem_core.cli import main
-from mgem_core.cli_dashboard import find_main_page
+from mgem_core.cli.dashboard import find_main_page
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 needs_linux = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads the table of sockets in /proc")
 
 
@@ -77,7 +77,7 @@ def test_a_wrong_port_is_one_sentence(port, capsys):
 
 
 def test_a_missing_app_is_one_sentence(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("mgem_core.cli_dashboard.__file__", str(tmp_path / "mgem_core" / "cli_dashboard.py"))
+    monkeypatch.setattr("mgem_core.cli.dashboard.__file__", str(tmp_path / "mgem_core" / "cli" / "dashboard.py"))
     assert main(["dashboard"]) == 2
     assert capsys.readouterr().err.startswith("mgem: the dashboard is not installed:")
 

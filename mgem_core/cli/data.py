@@ -14,7 +14,7 @@ from mgem_core.streams import BENCHMARKS, Dataset
 PATIENCE = 30.0  # seconds without a byte after which a download has failed
 
 
-def add_data(commands: Any) -> None:
+def add_commands(commands: Any) -> None:
     data = commands.add_parser("data", help="list the benchmarks and their data, or fetch it", allow_abbrev=False)
     actions = data.add_subparsers(required=True, metavar="list|fetch")
     listing = actions.add_parser("list", help="which benchmarks have their data", allow_abbrev=False)

@@ -1,23 +1,12 @@
-"""The commands about many runs, where they need no worker."""
+"""`mgem sweep` and `mgem presets`, where they need no worker."""
 
-import contextlib
 import json
 
 import pytest
+from small_store import small_store
 
-from mgem_core import cli_sweeps
 from mgem_core.cli import main
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    started = []
-    monkeypatch.setattr(cli_sweeps, "ensure_runner", lambda *options: started.append(options))
-    return tmp_path, started
-
 
 BAD = [
     (["sweep", "--modules", "1,99"], "modules is 99; it must be from 1 to 6"),
@@ -67,55 +56,20 @@ def test_a_preset_may_be_changed(home):
     assert {(config["seed"], config["tasks"]) for config in configs} == {(7, 2)}
 
 
-def test_runs_lists_sweeps_and_runs(home, capsys):
+def test_a_finished_sweep_is_a_table_that_explains_itself(home, capsys):
     folder, _ = home
-    store = Store(folder / "runs.db")
-    sweep = store.submit(SweepSpec(grid={"seed": [0, 1]}), "mine")
-    store.cancel(store.run_ids(sweep)[:1])
-    assert main(["runs"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["s1", "mine", "1", "queued,", "1", "cancelled"]
-    assert lines[1].split()[:5] == ["r1", "GEM", "seed", "0", "cancelled"]
-    assert main(["runs", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["sweeps"][0]["counts"]["cancelled"] == 1
-    assert [run["status"] for run in told["runs"]] == ["cancelled", "queued"]
-
-
-def test_stored_text_cannot_control_the_terminal(home, capsys):
-    folder, _ = home
-    store = Store(folder / "runs.db")
-    sweep = store.submit(SweepSpec(grid={"seed": [0]}), "\x1b[2Jgone\x1b]0;title\x07\r\x9b31m\u202e é✓")
-    (run,) = store.run_ids(sweep)
-    store.claim()
-    store.end(run, "failed", "first line\nsecond\tline \x1b[8mhidden")
-    assert main(["runs"]) == 0
-    lines = capsys.readouterr().out.split("\n")
-    assert lines.pop() == ""
-    assert len(lines) == 2
-    assert all(line.isprintable() for line in lines)
-    assert "�[2Jgone�]0;title� �31m� é✓" in lines[0]
-    assert lines[1].endswith("first line second line �[8mhidden")
-
-
-@pytest.mark.parametrize("arguments", [["runs", "\x1b[2J"], ["data", "fetch", "\x1b[2J"], ["cancel", "\x1b[2J"]])
-def test_what_was_typed_cannot_control_the_terminal(home, arguments, capsys):
-    with contextlib.suppress(SystemExit):  # argparse's own way out
-        main(arguments)
-    err = capsys.readouterr().err
-    assert err.endswith("\n")
-    assert err[:-1].isprintable()
-
-
-def test_cancel_and_resume_take_runs_and_sweeps(home, capsys):
-    folder, started = home
-    store = Store(folder / "runs.db")
-    store.submit(SweepSpec(grid={"seed": [0, 1, 2]}))
-    assert main(["cancel", "s1"]) == 0
-    assert store.counts()["cancelled"] == 3
-    assert main(["resume", "r1", "r3"]) == 0
-    assert "2 runs queued again" in capsys.readouterr().out
-    assert started
+    small_store(folder / "runs.db")
+    grid = ["--benchmark", "mnist5k-permutations,mnist5k-rotations", "--modules", "1,4"]
+    assert main(["sweep", "--tasks", "2", "--iterations", "10", "--memory", "20", *grid]) == 0
+    out = capsys.readouterr().out
+    header, *rows = [line.split() for line in out.splitlines()[2:7]]
+    assert header == ["benchmark", "method", "q", "finished", "ACC", "FWD", "BWD", "seconds"]
+    assert [row[:2] for row in rows] == [
+        [name, label] for name in ("mnist5k-permutations", "mnist5k-rotations") for label in ("GEM", "p-mGEM(4)")
+    ]
+    assert all(row[2:] == ["0.5", "1", "of", "1", "77.50", "87.50", "−10.00", "2.0"] for row in rows)
+    assert "ACC = FWD + BWD" in out
+    assert "mgem export s2" in out
 
 
 def test_presets_and_data_are_listed(home, capsys):
@@ -126,14 +80,7 @@ def test_presets_and_data_are_listed(home, capsys):
     assert "mnist5k-split" in out
 
 
-def test_a_damaged_store_is_one_sentence(home, capsys):
-    folder, _ = home
-    (folder / "runs.db").write_text("no database at all" * 100)
-    assert main(["runs"]) == 2
-    assert "is damaged or no store of mgem" in capsys.readouterr().err
-
-
 def test_without_ray_its_flag_is_one_sentence(home, capsys, monkeypatch):
-    monkeypatch.setattr(cli_sweeps.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["sweep", "--ray", "auto"]) == 2
     assert "ray is not installed; install it with: pip install" in capsys.readouterr().err

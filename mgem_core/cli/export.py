@@ -8,7 +8,7 @@ from typing import Any
 
 from mgem_core import UsageError, frames
 from mgem_core.analysis import View, benchmarks
-from mgem_core.cli_sweeps import _chosen
+from mgem_core.cli.runs import find_runs
 from mgem_core.figures import FIGURES, FORMATS
 from mgem_core.figures.files import export, file_name
 from mgem_core.figures.selection import AXES, Selection
@@ -17,7 +17,7 @@ from mgem_core.runner.work import store_path
 from mgem_core.store import Store
 
 
-def add_export(commands: Any) -> None:
+def add_commands(commands: Any) -> None:
     parser = commands.add_parser("export", help="plots, tables and configs as files", allow_abbrev=False)
     parser.set_defaults(command=_export)
     parser.add_argument("of", metavar="SWEEP|RUN", help="s3, r12")
@@ -42,7 +42,7 @@ def add_export(commands: Any) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     store = Store(store_path())
-    found = _chosen(store, [options.of])
+    found = find_runs(store, [options.of])
     sweep, runs = (int(options.of[1:]), None) if options.of[0] == "s" else (None, found)
     choices = benchmarks(frames.runs(store, sweep)) if sweep is not None else []
     benchmark = options.benchmark or (choices[0] if len(choices) > 1 else "")  # the file's name then includes it

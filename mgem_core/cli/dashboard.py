@@ -11,14 +11,14 @@ from mgem_core import UsageError
 ADDRESS = "127.0.0.1"  # the dashboard asks nobody who they are, so no other computer may reach it
 
 
-def add_dashboard(commands: Any) -> None:
+def add_commands(commands: Any) -> None:
     parser = commands.add_parser("dashboard", help="show the dashboard in a browser on this computer", allow_abbrev=False)
     parser.set_defaults(command=_dashboard)
     parser.add_argument("--port", type=int, default=8501, metavar="N", help="the port it listens on [8501]")
 
 
 def _dashboard(options: argparse.Namespace) -> int:
-    main_page = find_main_page(Path(__file__).parents[1])
+    main_page = find_main_page(Path(__file__).parents[2])
     _check_port(options.port)
     from streamlit.web import cli as streamlit  # takes a second, which no other command should wait for
 

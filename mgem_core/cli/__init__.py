@@ -1,0 +1,66 @@
+"""The `mgem` command. Bad input exits with code 2 and one sentence; results go to stdout, progress to stderr.
+
+Each file of this package adds its subcommands to the parser in a function `add_commands`.
+"""
+
+import argparse
+import io
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from pydantic import ValidationError
+
+from mgem_core import UsageError, __version__
+from mgem_core.cli import dashboard, data, export, run, runs, sweep, work
+from mgem_core.cli._errors import print_error
+from mgem_core.config import explain
+
+GROUPS = (run, sweep, runs, work, export, data, dashboard)  # in the order of `mgem --help`
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks ⟨ or █ still shows the rest
+    try:
+        options = build_parser().parse_args(_join_negative_values(sys.argv[1:] if arguments is None else arguments))
+        return int(options.command(options))
+    except ValidationError as error:
+        return print_error(explain(error), 2)
+    except UsageError as error:
+        return print_error(str(error), 2)
+    except BrokenPipeError:  # the program that reads our output has ended, such as `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return print_error(f"{error.filename or 'a file'} could not be used: {error.strerror or error}.", 1)
+    except KeyboardInterrupt:
+        return print_error("stopped.", 130)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="mgem", description="What does it cost to remember? Continual learning with fine-grained GEM.")
+    parser.add_argument("--version", action="version", version=f"mgem {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    for group in GROUPS:
+        group.add_commands(commands)
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(print_error(f"{message}; see {self.prog} --help.", 2))
+
+
+def _join_negative_values(arguments: Sequence[str]) -> list[str]:
+    """--lr -1e3 → --lr=-1e3, because argparse would take the value for a flag."""
+    joined: list[str] = []
+    for argument in arguments:
+        if re.match(r"-[0-9.]", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined

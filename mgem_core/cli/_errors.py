@@ -1,0 +1,11 @@
+"""Error messages of the `mgem` command: one line on stderr."""
+
+import sys
+
+from mgem_core.report import printable
+
+
+def print_error(message: str, exit_code: int) -> int:
+    """Print the message on one line and return the exit code."""
+    print(f"mgem: {printable(' '.join(message.split()))}", file=sys.stderr)
+    return exit_code

@@ -1,0 +1,38 @@
+"""The results of a sweep as a table for the terminal, with a legend that explains its columns."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from mgem_core import analysis, measurements, text
+from mgem_core.analysis import View
+from mgem_core.report import printable
+from mgem_core.store import Store
+
+TITLE = "Accuracies in percent, mean ± standard deviation over seeds"
+LEGEND = """\
+q    memory strength
+ACC  mean accuracy on all tasks after the last task
+FWD  mean accuracy on each task directly after it was learned
+BWD  mean change of that accuracy because of later tasks (ACC = FWD + BWD)
+The seconds are those of one run."""
+HEADER = ("benchmark", "method", "q", "finished", "ACC", "FWD", "BWD", "seconds")
+
+
+def sweep_table(store: Store, runs: pd.DataFrame) -> str:
+    """A line per configuration of these runs (`frames.runs`), the title above and the legend below."""
+    points = [measurements.points(store, runs, View(benchmark)) for benchmark in analysis.benchmarks(runs)]
+    lines = [HEADER, *(_cells(row) for of_benchmark in points for row in of_benchmark.to_dict("records"))]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligns = ["<", "<", *(">" for _ in HEADER[2:])]  # text to the left, numbers to the right
+    formats = [f"{align}{width}" for align, width in zip(aligns, widths, strict=True)]
+    table = ["  ".join(map(format, line, formats)) for line in lines]
+    return "\n".join([TITLE, "", *table, "", LEGEND])
+
+
+def _cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    metrics = [text.mean_and_error(row[name], row[f"{name}_std"]) for name in ("acc", "fwd", "bwd")]
+    seconds = text.MISSING if text.is_missing(row["seconds"]) else f"{row['seconds']:.1f}"
+    names = printable(row["benchmark"]), printable(row["line"])
+    return *names, text.strength(row["q"]), f"{row['finished']} of {row['runs']}", *metrics, seconds

@@ -1,0 +1,68 @@
+"""The command `mgem run`, which trains one configuration."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from mgem_core import RunConfig, UsageError, run
+from mgem_core.cli._errors import print_error
+from mgem_core.events import Event, Finished
+from mgem_core.report import Progress, result, summary
+
+
+def add_commands(commands: Any) -> None:
+    parser = commands.add_parser("run", help="train one configuration", allow_abbrev=False)
+    parser.set_defaults(command=_run)
+    for name, field in RunConfig.model_fields.items():
+        choices = f" ({', '.join(get_args(field.annotation))})" if get_origin(field.annotation) is Literal else ""
+        text = f"{field.description}{choices} [{_default(field.default)}]".replace("%", "%%")
+        parser.add_argument(f"--{name.replace('_', '-')}", help=text, metavar="X")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the JSON document to FILE")
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="save the state at task ends and every 30 s")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="continue from a checkpoint of the same settings")
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return "the benchmark's"
+    return f"{value:g}" if isinstance(value, float) else f"{value}"
+
+
+def _run(options: argparse.Namespace) -> int:
+    config = RunConfig(**{name: getattr(options, name) for name in RunConfig.model_fields})
+    if options.output:
+        _check_output(options.output, options.checkpoint or options.resume)
+    finished = _show_progress(config, run(config, checkpoint=options.checkpoint, resume=options.resume))
+    document = json.dumps(result(config, finished), allow_nan=False, indent=2)
+    print(document if options.json else summary(config, finished), flush=True)
+    if options.output:
+        options.output.write_text(document + "\n")
+    return 0 if finished.status == "finished" else print_error(f"{finished.message}.", 1)
+
+
+def _show_progress(config: RunConfig, events: Iterator[Event]) -> Finished:
+    """Consume the events of a run and show its progress on stderr; return its last event."""
+    with Progress(config, sys.stderr) as progress:
+        for event in events:
+            progress.show(event)
+            if isinstance(event, Finished):
+                return event
+    raise AssertionError("a run ends with Finished")
+
+
+def _check_output(path: Path, checkpoint: Path | None) -> None:
+    """Raise UsageError if the output file could not be written when the run has ended."""
+    if checkpoint and path.absolute() == checkpoint.absolute():
+        raise UsageError(f"output is {str(path)!r}, which is the checkpoint too; give them different files.")
+    existed = path.exists()
+    try:
+        with path.open("a"):
+            pass
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(f"output is {str(path)!r}, but it cannot be written: {error.strerror}.") from None

@@ -1,0 +1,91 @@
+"""The commands about stored runs: `mgem runs`, `mgem resume` and `mgem cancel`."""
+
+import argparse
+import json
+from typing import Any
+
+from mgem_core import UsageError
+from mgem_core.cli.work import add_runner_options, runner_arguments
+from mgem_core.report import printable, stored_run
+from mgem_core.runner.work import ensure_runner, store_path
+from mgem_core.store import STATUSES, Store
+from mgem_core.text import mean_and_error
+
+
+def add_commands(commands: Any) -> None:
+    runs = commands.add_parser("runs", help="all sweeps and runs, or some of them in full", allow_abbrev=False)
+    runs.set_defaults(command=_list)
+    runs.add_argument("ids", nargs="*", metavar="RUN|SWEEP", help="r12, s3: these in full, with errors and tracebacks")
+    runs.add_argument("--json", action="store_true", help="print one JSON document")
+
+    resume = commands.add_parser("resume", help="resume runs or sweeps", allow_abbrev=False)
+    resume.set_defaults(command=_resume)
+    resume.add_argument("ids", nargs="+", metavar="RUN|SWEEP", help="r12, s3")
+    add_runner_options(resume)
+
+    cancel = commands.add_parser("cancel", help="cancel runs or sweeps", allow_abbrev=False)
+    cancel.set_defaults(command=_cancel)
+    cancel.add_argument("ids", nargs="+", metavar="RUN|SWEEP", help="r12, s3")
+
+
+def find_runs(store: Store, ids: list[str]) -> list[int]:
+    """The numbers of runs that are given as the user writes them: r12 is a run, s3 all runs of a sweep."""
+    numbers: list[int] = []
+    for text in ids:
+        if text[:1] not in ("r", "s") or not text[1:].isdecimal() or len(text) > 18:
+            raise UsageError(f"{text!r} is neither a run like r12 nor a sweep like s3; mgem runs lists them.")
+        number = int(text[1:])
+        found = store.run_ids(number) if text[0] == "s" else [run for (run,) in store.run_values(["id"], [number])]
+        if not found:
+            raise UsageError(f"there is no {text!r}; mgem runs lists what there is.")
+        numbers += found
+    return list(dict.fromkeys(numbers))
+
+
+def _list(options: argparse.Namespace) -> int:
+    store = Store(store_path())
+    numbers = find_runs(store, options.ids) if options.ids else None
+    runs = store.run_records(numbers)
+    sweeps = [] if options.ids else store.sweeps()[::-1]
+    if options.json:
+        listed = [
+            {"sweep": f"s{row['id']}", "name": row["name"], "counts": {status: row[status] for status in STATUSES}}
+            for row in sweeps
+        ]
+        print(json.dumps({"sweeps": listed, "runs": list(map(stored_run, runs))}, indent=2))
+        return 0
+    for row in sweeps:
+        counts = ", ".join(f"{row[status]} {status}" for status in STATUSES if row[status])
+        print(f"s{row['id']:<5} {printable(row['name']):<24} {counts}")
+    for run in runs:
+        acc, seed = mean_and_error(run["acc"]), f"seed {run['config'].get('seed')}"
+        line = f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {run['error'] or ''}"
+        print(printable(line))
+        if options.ids:
+            _print_details(run)
+    return 0
+
+
+def _print_details(run: dict[str, Any]) -> None:
+    """Print what the list leaves out: notices, where the run was resumed, its settings, the traceback of a failure."""
+    if run["notice"]:
+        print(f"       {printable(run['notice'])}")
+    if run["resumed_task"] or run["resumed_step"]:
+        print(f"       It was resumed from step {run['resumed_step']} of task {run['resumed_task'] + 1}.")
+    print(printable("       " + ", ".join(f"{name} {value}" for name, value in run["config"].items())))
+    for line in (run["traceback"] or "").splitlines():
+        print(f"       {printable(line)}")
+
+
+def _resume(options: argparse.Namespace) -> int:
+    runner = runner_arguments(options)
+    store = Store(store_path())
+    print(f"{store.resume(find_runs(store, options.ids))} runs queued again")
+    ensure_runner(*runner)
+    return 0
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    store = Store(store_path())
+    store.cancel(find_runs(store, options.ids))
+    return 0

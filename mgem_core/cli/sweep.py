@@ -1,0 +1,122 @@
+"""The command `mgem sweep`, which trains a grid of configurations, and `mgem presets`."""
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+from mgem_core import RunConfig, UsageError, frames
+from mgem_core.cli._sweep_table import sweep_table
+from mgem_core.cli.work import add_runner_options, runner_arguments
+from mgem_core.presets import PRESETS
+from mgem_core.progress import sweep_progress
+from mgem_core.report import printable, stored_run
+from mgem_core.runner.status import current_problem
+from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path
+from mgem_core.store import Store
+from mgem_core.streams import BENCHMARKS
+from mgem_core.sweeps import SweepSpec, estimate_seconds
+from mgem_core.text import duration
+
+PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
+
+
+def add_commands(commands: Any) -> None:
+    parser = commands.add_parser("sweep", help="train a grid of configurations", allow_abbrev=False)
+    parser.set_defaults(command=_sweep)
+    parser.add_argument("--preset", metavar="NAME", help=f"start from one of {', '.join(PRESETS)}")
+    parser.add_argument("--name", default="", help="what to call it")
+    for name, field in RunConfig.model_fields.items():
+        plural = [f"--{many}" for many, one in PLURALS.items() if one == name]
+        text = f"{field.description}: one or several, separated by commas (by ; where a value has commas)"
+        parser.add_argument(f"--{name.replace('_', '-')}", *plural, dest=name, metavar="X,Y", help=text.replace("%", "%%"))
+    parser.add_argument("--again", action="store_true", help="train anew what is known already")
+    parser.add_argument("--detach", action="store_true", help="launch, and do not wait")
+    parser.add_argument("--json", action="store_true", help="print one JSON document when all runs have ended")
+    add_runner_options(parser)
+
+    presets = commands.add_parser("presets", help="list the presets", allow_abbrev=False)
+    presets.set_defaults(command=_presets)
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    runner = runner_arguments(options)
+    spec = _spec(options)
+    configs = spec.runs()
+    for name in dict.fromkeys(config.benchmark for config in configs):
+        if missing := BENCHMARKS[name].missing():
+            raise UsageError(missing)
+    store = Store(store_path())
+    workers = options.workers or default_workers()
+    seconds = estimate_seconds(configs, frames.speeds(store), workers)
+    about = f", about {seconds:.0f} s if none is known yet" if seconds else ""
+    sweep = store.submit(spec, options.name or options.preset or "", options.again)
+    print(f"sweep s{sweep}: {len(configs)} runs{about}", file=sys.stderr)
+    if options.detach:
+        ensure_runner(*runner)
+    else:
+        _wait(store, sweep, runner, workers)
+    counts = store.counts(sweep)
+    if options.json:
+        runs = list(map(stored_run, store.run_records(sweep=sweep)))
+        print(json.dumps({"sweep": f"s{sweep}", "counts": counts, "runs": runs}, indent=2))
+    elif not options.detach:
+        print(sweep_table(store, frames.runs(store, sweep)))
+        print(f"\nmgem runs s{sweep} lists the runs, mgem export s{sweep} makes plots and tables of them.")
+    return 0 if options.detach or counts["finished"] == len(configs) else 1
+
+
+def _spec(options: argparse.Namespace) -> SweepSpec:
+    """The grid of the preset, if there is one, with the fields that the user gave in place of its own."""
+    if options.preset and options.preset not in PRESETS:
+        raise UsageError(f"preset is {options.preset!r}; it must be one of {', '.join(PRESETS)}.")
+    start = PRESETS[options.preset][1] if options.preset else SweepSpec()
+    given = {name: _values(text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
+    base = {name: value for name, value in start.base.items() if name not in given}
+    return SweepSpec(base=base, grid=[{**grid, **given} for grid in start.grids])
+
+
+def _values(text: str) -> list[str]:
+    separator = ";" if ";" in text else "," if "=" not in text else ";"
+    return text.split(separator)
+
+
+def _wait(store: Store, sweep: int, runner: list[str], workers: int) -> None:
+    """Show the progress of the sweep until every run has ended. If this is interrupted, the runs go on."""
+    live, printed, problem, process = sys.stderr.isatty(), "", "", None
+    while True:
+        if not store.is_current():
+            reason = f"{store.path} was deleted or replaced while sweep s{sweep} was in it"
+            raise UsageError(f"{reason}; launch the sweep again to train it there.")
+        progress = sweep_progress(store, sweep)
+        counts, seconds = progress.counts, progress.seconds_left(workers)
+        left = f" · {duration(seconds)} left" if seconds else ""
+        failed = counts["failed"] + counts["diverged"]
+        line = f"{progress.ended} of {progress.total} runs · {counts['running']} running · {failed} failed{left}"
+        if live:
+            sys.stderr.write(f"\r\033[K{line}")
+            sys.stderr.flush()
+        elif line.split(" · ")[0] != printed:
+            printed = line.split(" · ")[0]
+            print(line, file=sys.stderr, flush=True)
+        if progress.ended == progress.total:
+            break
+        if reason := refusal(process):
+            raise UsageError(f"{reason} The sweep waits: mgem resume s{sweep} takes it up.")
+        if (current := current_problem()) != problem:
+            problem = current
+            clear = "\r\033[K" if live else ""
+            if problem:
+                print(f"{clear}mgem: {printable(problem)}", file=sys.stderr, flush=True)
+        if process is None or process.poll() is not None:  # if the runner has died, another one continues
+            process = ensure_runner(*runner)
+        time.sleep(0.2)
+    if live:
+        sys.stderr.write("\r\033[K")
+
+
+def _presets(options: argparse.Namespace) -> int:
+    for name, (text, spec) in PRESETS.items():
+        print(f"{name:<26} {len(spec.runs()):>4} runs  {text}")
+    return 0

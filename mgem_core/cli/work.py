@@ -1,0 +1,53 @@
+"""The command `mgem work`, which is the runner itself, and the options that `sweep` and `resume` pass on to it."""
+
+import argparse
+import importlib.util
+import math
+from typing import Any
+
+from mgem_core import UsageError
+from mgem_core.runner.work import default_workers, work
+
+
+def add_commands(commands: Any) -> None:
+    parser = commands.add_parser("work", help="be the runner of the store until it is idle", allow_abbrev=False)
+    parser.set_defaults(command=_work)
+    add_runner_options(parser)
+
+
+def add_runner_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workers", type=int, metavar="N", help=f"worker processes [{default_workers()}]")
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="run on the Ray cluster there instead (auto: the one of this machine)"
+    )
+    parser.add_argument("--gpus", type=float, default=0.0, metavar="X", help="with --ray: GPUs per run, fractions too [0]")
+    parser.add_argument(
+        "--idle", type=float, default=60.0, metavar="S", help="seconds without work after which it ends [60]"
+    )
+
+
+def runner_arguments(options: argparse.Namespace) -> list[str]:
+    """Check the options of the runner, and return them as the arguments of `mgem work`."""
+    if options.workers is not None and not 1 <= options.workers <= 256:
+        raise UsageError(f"workers is {options.workers}; it must be from 1 to 256.")
+    for name in ("idle", "gpus"):
+        if not 0 <= (value := getattr(options, name)) < math.inf:
+            raise UsageError(f"{name} is {value}; it must be a number of at least 0.")
+    if options.ray and importlib.util.find_spec("ray") is None:
+        raise UsageError("ray is not installed; install it with: pip install 'mgem-explorer[ray]'.")
+    arguments = ["--idle", str(options.idle), "--gpus", str(options.gpus)]
+    arguments += ["--workers", str(options.workers)] if options.workers else []
+    return arguments + (["--ray", options.ray] if options.ray else [])
+
+
+def _work(options: argparse.Namespace) -> int:
+    runner_arguments(options)
+    if options.ray:
+        from mgem_core.runner.ray import RayPool
+
+        work(lambda: RayPool(options.ray, options.gpus), options.idle)
+    else:
+        from mgem_core.runner.local import LocalPool
+
+        work(lambda: LocalPool(options.workers or default_workers()), options.idle)
+    return 0

@@ -1,0 +1,56 @@
+"""`mgem runs`, `mgem resume` and `mgem cancel`."""
+
+import json
+
+from mgem_core.cli import main
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+
+def test_runs_lists_sweeps_and_runs(home, capsys):
+    folder, _ = home
+    store = Store(folder / "runs.db")
+    sweep = store.submit(SweepSpec(grid={"seed": [0, 1]}), "mine")
+    store.cancel(store.run_ids(sweep)[:1])
+    assert main(["runs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["s1", "mine", "1", "queued,", "1", "cancelled"]
+    assert lines[1].split()[:5] == ["r1", "GEM", "seed", "0", "cancelled"]
+    assert main(["runs", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["sweeps"][0]["counts"]["cancelled"] == 1
+    assert [run["status"] for run in told["runs"]] == ["cancelled", "queued"]
+
+
+def test_stored_text_cannot_control_the_terminal(home, capsys):
+    folder, _ = home
+    store = Store(folder / "runs.db")
+    sweep = store.submit(SweepSpec(grid={"seed": [0]}), "\x1b[2Jgone\x1b]0;title\x07\r\x9b31m\u202e é✓")
+    (run,) = store.run_ids(sweep)
+    store.claim()
+    store.end(run, "failed", "first line\nsecond\tline \x1b[8mhidden")
+    assert main(["runs"]) == 0
+    lines = capsys.readouterr().out.split("\n")
+    assert lines.pop() == ""
+    assert len(lines) == 2
+    assert all(line.isprintable() for line in lines)
+    assert "�[2Jgone�]0;title� �31m� é✓" in lines[0]
+    assert lines[1].endswith("first line second line �[8mhidden")
+
+
+def test_cancel_and_resume_take_runs_and_sweeps(home, capsys):
+    folder, started = home
+    store = Store(folder / "runs.db")
+    store.submit(SweepSpec(grid={"seed": [0, 1, 2]}))
+    assert main(["cancel", "s1"]) == 0
+    assert store.counts()["cancelled"] == 3
+    assert main(["resume", "r1", "r3"]) == 0
+    assert "2 runs queued again" in capsys.readouterr().out
+    assert started
+
+
+def test_a_damaged_store_is_one_sentence(home, capsys):
+    folder, _ = home
+    (folder / "runs.db").write_text("no database at all" * 100)
+    assert main(["runs"]) == 2
+    assert "is damaged or no store of mgem" in capsys.readouterr().err

@@ -1,0 +1,134 @@
+"""Paired comparisons: they find differences that are there, and claim none that are not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mgem_core import paired
+
+STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]
+
+
+def simulated(rng, lines, seeds, noise=0.02, shift=None, reach=None) -> pd.DataFrame:
+    """Runs of lines whose points lie on one curve, but for a shift in y; seeds differ much, runs of a seed a little."""
+    rows = []
+    for seed in range(seeds):
+        of_seed = rng.normal(0, 0.5, 3)
+        for line in lines:
+            for q in STRENGTHS:
+                x = np.log1p(q * (reach or {}).get(line, 1.0)) + of_seed[0]
+                y = 3 - 0.1 * (x - of_seed[0] - 1) ** 2 + of_seed[1] + (shift or {}).get(line, 0.0) + rng.normal(0, noise)
+                acc = 80 - (np.log1p(q) - 1) ** 2 + of_seed[2] + rng.normal(0, 10 * noise)
+                rows.append((line, q, seed, x, y, acc, acc + 1, -1.0 + 0.1 * np.log1p(q) + of_seed[0]))
+    return pd.DataFrame(rows, columns=["line", "q", "seed", "x", "y", "acc", "fwd", "bwd"])
+
+
+@pytest.mark.parametrize("lines", [["GEM", "same"], ["GEM", "b", "c", "d", "e", "f"]])
+def test_equal_methods_are_seldom_called_distinguishable(lines):
+    """A/A: at most 5 % of 200 sweeps have a line that is called different though all are equal (± sampling error)."""
+    rng = np.random.default_rng(1)
+    sweeps = [paired.compare(simulated(rng, lines, seeds=6), "GEM") for _ in range(200)]
+    wrong = sum(any(verdict.distinguishable for verdict in sweep) for sweep in sweeps)
+    assert wrong <= 0.05 * 200 + 2 * np.sqrt(200 * 0.05 * 0.95)
+
+
+def test_a_difference_of_one_standard_deviation_is_mostly_found_with_eight_seeds():
+    """One within-seed standard deviation of the difference that a seed shows, beyond what interpolation may cause."""
+    rng = np.random.default_rng(2)
+    noise = 0.05
+    spread = np.std([_difference(rng, noise) for _ in range(300)])
+    margin = paired.INTERPOLATION_ERROR * 3
+    found = 0
+    for _ in range(100):
+        runs = simulated(rng, ["GEM", "better"], 8, noise, shift={"better": spread + margin})
+        [verdict] = paired.compare(runs, "GEM")
+        found += verdict.distinguishable
+    assert found > 50
+
+
+def _difference(rng, noise):
+    runs = simulated(rng, ["GEM", "other"], 1, noise)
+    curves = [runs.loc[runs["line"] == line, ["x", "y"]].to_numpy() for line in ("GEM", "other")]
+    return paired.curve_difference(*curves)[0]
+
+
+def test_a_line_that_only_reaches_farther_is_no_better():
+    runs = simulated(np.random.default_rng(3), ["GEM", "far"], 6, noise=0.001, reach={"far": 4.0})
+    [verdict] = paired.compare(runs, "GEM")
+    assert not verdict.distinguishable
+    assert verdict.common < 0.9
+    assert abs(verdict.at_equal_x.mean) < 1.0
+
+
+def test_below_four_seeds_nothing_is_distinguishable():
+    for seeds in (1, 2, 3, 4):
+        runs = simulated(np.random.default_rng(4), ["GEM", "better"], seeds, shift={"better": 1.0})
+        [verdict] = paired.compare(runs, "GEM")
+        assert verdict.distinguishable == (seeds >= 4)
+        assert ("it takes at least 4" in paired.in_words(verdict)) == (seeds < 4)
+
+
+def test_only_seeds_that_all_configurations_have_are_compared():
+    runs = simulated(np.random.default_rng(5), ["GEM", "a"], 6)
+    runs = runs[~((runs["line"] == "a") & (runs["q"] == 1.0) & (runs["seed"] == 2))]
+    [verdict] = paired.compare(runs, "GEM")
+    assert verdict.seeds == (0, 1, 3, 4, 5)
+
+
+def test_seeds_that_differ_much_do_not_widen_errors_within_seeds():
+    rng = np.random.default_rng(6)
+    values = rng.normal(0, 0.1, (6, 4)) + np.arange(4) + rng.normal(0, 50, (6, 1))
+    assert (paired.within_seed_errors(values) < 0.2).all()
+
+
+def test_errors_within_seeds_are_those_between_if_seeds_share_nothing():
+    """Morey's correction: without a common part, both errors estimate the same."""
+    rng = np.random.default_rng(7)
+    values = rng.normal(0, 1, (4000, 3))
+    np.testing.assert_allclose(paired.within_seed_errors(values), 1 / np.sqrt(4000), rtol=0.05)
+
+
+def test_where_x_falls_back_the_upper_branch_counts():
+    curve = np.array([[0.0, 1.0], [2.0, 3.0], [1.0, 0.0]])
+    np.testing.assert_allclose(paired.upper_envelope(curve, np.array([0.0, 1.0, 1.5, 2.0])), [1.0, 2.0, 2.5, 3.0])
+
+
+def test_curves_without_a_common_range_are_not_compared():
+    one, other = np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([[2.0, 1.0], [3.0, 1.0]])
+    assert np.isnan(paired.curve_difference(one, other)[0])
+
+
+def test_p_of_sign_flips_is_exact():
+    assert paired.sign_flip_p(np.ones(6)) == 2 / 2**6
+    assert paired.sign_flip_p(np.array([1.0, -1.0])) == 1.0
+    assert paired.sign_flip_p(np.array([3.0, 1.0, 1.0])) == 2 / 8
+
+
+def test_holm_corrects_for_the_number_of_comparisons():
+    assert paired.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert paired.holm([]) == []
+
+
+def test_the_best_strength_is_chosen_on_other_seeds():
+    """Pure noise: the strength that looks best on a seed is no better there, if it was chosen on the others."""
+    rng = np.random.default_rng(8)
+    gains = [paired.at_best_strength(rng.normal(size=(6, 6))).mean() for _ in range(200)]
+    assert abs(np.mean(gains)) < 0.1
+
+
+def test_a_method_without_strengths_is_compared_at_the_best_strength_only():
+    runs = simulated(np.random.default_rng(9), ["GEM"], 6)
+    single = runs[runs["q"] == 0.0].assign(line="Single", q=np.nan, acc=lambda frame: frame["acc"] - 30)
+    [verdict] = paired.compare(pd.concat([runs, single]), "GEM")
+    assert verdict.at_equal_x is None
+    assert verdict.acc is None
+    assert verdict.best_acc.high < 0
+
+
+def test_words_say_what_the_numbers_carry():
+    runs = simulated(np.random.default_rng(10), ["GEM", "a", "b"], 6, shift={"a": 1.0})
+    a, b = map(paired.in_words, paired.compare(runs, "GEM"))
+    assert a.startswith("At equal retention a learns ")
+    assert " more than GEM (95 %: +" in a
+    assert "no difference" not in a
+    assert b.endswith("6 seeds): no difference can be told.")
