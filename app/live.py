@@ -12,7 +12,7 @@ from listing import plain, several
 
 from mgem_core import analysis, measurements, text
 from mgem_core.analysis import View
-from mgem_core.figures import interactive
+from mgem_core.figures import frontier, transfer
 from mgem_core.figures.style import axis_titles, of_family, pair_title
 from mgem_core.progress import sweep_progress
 from mgem_core.runner.work import default_workers
@@ -104,7 +104,7 @@ def results(store: Store, sweep: int, view: View, hide: bool) -> None:
     with left:
         st.markdown(f"**Frontier** · {pair_title(view)} · ± standard error")
         if points["x"].notna().any():
-            figure = interactive.frontier(points, view, hide, marked)
+            figure = frontier.screen(points, view, hide, marked)
             parts.plot(
                 figure, "frontier", f"{y} against {x}, a line per method", picked, pick, f"{what} {view.axes} {view.pair}"
             )
@@ -113,7 +113,7 @@ def results(store: Store, sweep: int, view: View, hide: bool) -> None:
     with right:
         st.markdown("**Transfer** · dashed: equal ACC · ± standard deviation")
         if points["fwd"].notna().any():
-            figure = interactive.transfer(points, view, marked)
+            figure = transfer.screen(points, view, marked)
             parts.plot(figure, "transfer", "FWD against BWD, a line per method", picked, pick, what)
         else:
             waiting(runs, view, "The first points appear when a run has learned a task.")

@@ -16,7 +16,9 @@ from listing import plain, several
 
 from mgem_core import RunConfig, frames
 from mgem_core.analysis import View
-from mgem_core.figures import interactive
+from mgem_core.figures.curves import draw_curves
+from mgem_core.figures.matrices import heat_maps
+from mgem_core.figures.style import RUNS
 from mgem_core.store import ENDED, STATUSES, Store
 from mgem_core.text import mean_and_error
 
@@ -167,7 +169,7 @@ def table(runs: list[dict[str, Any]]) -> None:
             errors.setdefault(run["error"], []).append(f"r{run['id']}")
     for sentence, ids in list(errors.items())[:3]:
         st.error(plain(f"{', '.join(ids[:8])}{' …' if len(ids) > 8 else ''}: {sentence}"))
-    columns, rows = compare.side_by_side(runs, interactive.PALETTE[:MOST])
+    columns, rows = compare.side_by_side(runs, RUNS[:MOST])
     alone = "Chosen runs, their results and the settings in which they differ; press one to see it alone"
     parts.table(columns, rows, "side by side", alone, (), lambda keys: st.session_state.update(runs=keys[-1:]))
     same = compare.differing(runs)[1]
@@ -188,10 +190,10 @@ def curves(store: Store, runs: dict[str, dict[str, Any]], R: dict[str, np.ndarra
         waiting = any(run["status"] not in ENDED for run in runs.values())
         st.info("Curves appear with the first steps." if waiting else "No step was done: nothing to draw.")
         return
-    figures = {title: interactive.curves(series, name, title, iterations) for name, title in pictures.items()}
+    figures = {title: draw_curves(series, name, title, iterations) for name, title in pictures.items()}
     if far_apart(pd.concat([frame["loss"] for frame in series.values() if len(frame)])):
         figures["loss"].update_yaxes(type="log")
-    after = interactive.curves({name: compare.accuracies(own) for name, own in R.items()}, "acc", "%", dict.fromkeys(R, 1))
+    after = draw_curves({name: compare.accuracies(own) for name, own in R.items()}, "acc", "%", dict.fromkeys(R, 1))
     after.update_xaxes(title_text="tasks learned", dtick=max(1, max(map(len, R.values())) // 10))
     after.update_traces(mode="lines+markers")
     figures["mean accuracy so far (%)"] = after
@@ -218,7 +220,7 @@ def matrices(R: dict[str, np.ndarray]) -> None:
     for start in range(0, len(R), ACROSS):
         row = list(R.items())[start : start + ACROSS]
         for column, (name, own) in zip(st.columns(min(ACROSS, len(R))), row, strict=False):
-            figure = interactive.matrices({name: own}).update_coloraxes(cmin=low, cmax=high, colorbar_thickness=10)
+            figure = heat_maps({name: own}).update_coloraxes(cmin=low, cmax=high, colorbar_thickness=10)
             with column:
                 about = f"R of {name}: " + compare.in_words(own)
                 parts.plot(figure, f"R {name}", about, height=330)

@@ -19,6 +19,7 @@ Axes = Literal["unit", "raw", "cosine"]
 AXES: tuple[Axes, ...] = get_args(Axes)
 MEASURES = ("acc", "fwd", "bwd", "x", "y")
 STATUS_GROUPS = {"finished": ["finished"], "active": ["running", "queued"], "failed": ["failed", "diverged"]}
+NO_RESULT = ("failed", "diverged", "cancelled")  # statuses of runs that ended early
 COLUMN = {"raw": 0, "unit": 2, "cosine": 4}  # of x in Measurements.pairs; y follows
 
 
@@ -53,7 +54,7 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
     measures = np.array([values for values, _ in of_runs], float).reshape(-1, len(MEASURES))
     learned = np.array([len(curve) for _, curve in of_runs], int)
     if view.after is None:  # a run that did not finish has no result
-        learned[runs["status"].isin(["failed", "diverged", "cancelled"])] = 0
+        learned[runs["status"].isin(NO_RESULT)] = 0
         measures[learned == 0] = np.nan
     measures[~np.isfinite(measures)] = np.nan  # a diverging run has no place in a plot
     separate = ~runs["method"].map(shares_network).to_numpy(bool)

@@ -12,7 +12,7 @@ import pytest
 from mgem_core import RunConfig, analysis, frames, measurements, run, text
 from mgem_core.analysis import View
 from mgem_core.events import Finished, Probed, Started, TaskLearned
-from mgem_core.figures import interactive
+from mgem_core.figures import frontier, transfer
 from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
@@ -154,7 +154,7 @@ def test_the_envelope_is_what_nobody_dominates(store):
     for shift in (0.0, 0.0, 1.0, 1.0, 0.5, 0.5):  # x grows with the shift and y falls: all on the frontier
         learn(store, shift)
     assert points(store)["front"].tolist() == [True, True, True, False]  # the last knows nothing yet
-    figure = interactive.frontier(points(store), View())
+    figure = frontier.screen(points(store), View())
     assert figure["data"][0]["x"] == [0.5, 0.75, 1.0]
 
 
@@ -165,8 +165,8 @@ def test_what_went_to_infinity_has_no_place_in_a_plot(store):
     frame = points(store)
     assert np.isnan(frame["x"][1])
     assert (frame["x"][0], frame["front"][0]) == (0.5, True)  # the other seed is known
-    json.dumps(interactive.frontier(frame, View()), allow_nan=False)
-    json.dumps(interactive.transfer(frame, View()), allow_nan=False)
+    json.dumps(frontier.screen(frame, View()), allow_nan=False)
+    json.dumps(transfer.screen(frame, View()), allow_nan=False)
 
 
 def test_words_tell_who_dominates_whom(store):
@@ -196,19 +196,12 @@ def test_numbers_and_strengths_are_told_as_people_write_them():
     assert analysis.title(pd.Series({"line": "EWC", "q": np.nan})) == "EWC"
 
 
-def test_lines_of_equal_acc_are_where_fwd_and_bwd_add_up():
-    frame = pd.DataFrame({"bwd": [-5.0, 1.0], "fwd": [80.0, 84.0], "bwd_std": [1.0, np.nan], "fwd_std": [2.0, np.nan]})
-    lines = interactive.equal_acc(frame)
-    assert 2 <= len(lines) <= 7
-    assert all(x + y == pytest.approx(acc) for acc, ends in lines.items() for x, y in ends)
-
-
 def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store):
     learn(store)
     learn(store, 1.0, tasks=2)
     learn(store, 2.0)
     frame = points(store)
-    for figure in (interactive.frontier(frame, View()), interactive.transfer(frame, View())):
+    for figure in (frontier.screen(frame, View()), transfer.screen(frame, View())):
         shown = {
             key: symbol
             for trace in go.Figure(figure).data  # plotly takes it
@@ -218,8 +211,6 @@ def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store)
         assert list(shown) == frame["key"].tolist()[:2]
         assert list(shown.values()) == ["circle-open", "circle-open"]
         assert all(re.fullmatch(r"\w+", trace["uid"], re.ASCII) for trace in figure["data"])
-    heat = interactive.matrices({"a": R, "b": R[:2]})
-    assert [trace.z.shape for trace in heat.data] == [(3, 3), (2, 3)]
 
 
 def test_a_run_that_broke_off_is_no_result_but_what_it_learned_can_be_looked_at(store):

@@ -9,12 +9,14 @@ import live
 import numpy as np
 import pandas as pd
 import pytest
+from figures.exported import exported
 from small_store import finish
 
 from mgem_core import UsageError, analysis, frames, measurements
 from mgem_core.analysis import View
 from mgem_core.events import TaskLearned
-from mgem_core.figures import files, interactive, printed
+from mgem_core.figures import _latex, matrices
+from mgem_core.figures.selection import Selection
 from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
@@ -44,8 +46,8 @@ def gap(tmp_path):
     return made(tmp_path / "runs.db", {1: 1})
 
 
-def point(store: Store, view: View = files.NOW) -> pd.Series:
-    return measurements.points(store, frames.runs(store, 1), view).iloc[0]
+def point(store: Store, view: View | None = None) -> pd.Series:
+    return measurements.points(store, frames.runs(store, 1), view or View()).iloc[0]
 
 
 @pytest.mark.parametrize("task", [0, 1, 2])
@@ -72,7 +74,7 @@ def test_a_run_without_any_row_has_no_matrix(tmp_path):
     assert frames.matrix(store, 1).empty
     assert np.isnan(point(store)["acc"])
     with pytest.raises(UsageError, match="nothing to show yet"):
-        files.export(store, 1, "matrix", "csv")
+        exported(store, "matrix", "csv")
 
 
 def test_measures_that_need_the_row_are_missing_and_others_are_right(gap):
@@ -104,8 +106,8 @@ def test_seeds_that_lack_a_row_are_left_out_of_the_means(tmp_path):
 # Files
 
 
-def csv(store: Store, what: str, **more) -> list[dict[str, str]]:
-    return list(DictReader(io.StringIO(files.export(store, 1, what, "csv", **more).decode())))
+def csv(store: Store, name: str, **selection) -> list[dict[str, str]]:
+    return list(DictReader(io.StringIO(exported(store, name, "csv", **selection).decode())))
 
 
 def test_a_csv_has_empty_cells(gap):
@@ -116,24 +118,25 @@ def test_a_csv_has_empty_cells(gap):
 
 
 def test_latex_has_dashes(gap):
-    lines = files.export(gap, 1, "matrix", "latex").decode().splitlines()
+    lines = exported(gap, "matrix", "latex").decode().splitlines()
     assert r" & 2 & --- & --- & --- \\" in lines
     assert r" & 3 & 60.00 & 75.00 & 88.00 \\" in lines
-    assert r"$\mathbf{74.33}$ & --- & --- \\" in files.export(gap, 1, "table", "latex").decode()
-    assert [files._percent(value) for value in (np.nan, np.inf, 72.125)] == ["---", "---", "72.13"]
+    assert r"$\mathbf{74.33}$ & --- & --- \\" in exported(gap, "table", "latex").decode()
+    assert [_latex.percent(value) for value in (np.nan, np.inf, 72.125)] == ["---", "---", "72.13"]
 
 
-@pytest.mark.parametrize("format", files.PICTURES)
+@pytest.mark.parametrize("format", ["png", "svg", "pdf", "html"])
 def test_a_heat_map_can_be_drawn(gap, format):
-    assert len(files.export(gap, 1, "matrix", format)) > 1000
+    assert len(exported(gap, "matrix", format)) > 1000
 
 
 def test_a_heat_map_leaves_the_row_empty(gap):
-    axes = printed.matrices({"GEM": without(1)}).axes[0]
+    data = matrices.data(Selection(gap, 1))
+    axes = matrices.printed(data, View()).axes[0]
     assert [text.get_text() for text in axes.texts] == ["90", "10", "10", "60", "75", "88"]
-    [heat] = json.loads(interactive.matrices({"GEM": without(1)}).to_json())["data"]
+    [heat] = json.loads(matrices.screen(data, View()).to_json())["data"]
     assert heat["hoverongaps"] is False
-    html = files.export(gap, 1, "matrix", "html").decode()
+    html = exported(gap, "matrix", "html").decode()
     assert "NaN" not in html[html.rindex("Plotly.newPlot(") :]
 
 
@@ -142,7 +145,7 @@ def test_a_mean_matrix_is_that_of_the_complete_seeds(tmp_path):
     rows = csv(store, "matrix")
     assert {row["runs"] for row in rows} == {"2"}
     assert [float(row["accuracy"]) for row in rows] == pytest.approx((R + 1.5).ravel())
-    each = list(DictReader(io.StringIO(files.export(store, None, "matrix", "csv", runs=[1, 2]).decode())))
+    each = csv(store, "matrix", sweep=None, runs=[1, 2])
     assert [row["accuracy"] for row in each[3:6]] == ["", "", ""]
     assert [float(row["accuracy"]) for row in each[9:]] == pytest.approx((R + 1).ravel())
 
@@ -157,9 +160,9 @@ def test_nothing_is_drawn_of_a_time_when_no_row_is_known(tmp_path):
     store = made(tmp_path / "runs.db", {1: 0})
     for format in ("png", "html", "latex", "csv"):
         with pytest.raises(UsageError, match="nothing to show"):
-            files.export(store, 1, "matrix", format, View(after=1))
+            exported(store, "matrix", format, View(after=1))
     with pytest.raises(UsageError, match="nothing to show after task 1"):
-        files.export(store, 1, "table", "csv", View(after=1))
+        exported(store, "table", "csv", View(after=1))
 
 
 # The pages' parts

@@ -56,13 +56,16 @@ def show_pages(home: str) -> None:
 
 
 def make_files(home: str) -> None:
-    """A file of each kind that another part of the code draws."""
+    """Every figure in every format."""
+    from mgem_core.figures import FIGURES
     from mgem_core.figures.files import export
+    from mgem_core.figures.selection import Selection
     from mgem_core.store import Store
 
     store = Store(Path(home) / "runs.db")
-    for format in ("png", "html", "csv", "latex") if store.run_ids(1) else ():
-        export(store, 1, "matrix", format)
+    for figure in FIGURES.values() if store.run_ids(1) else ():
+        for format in figure.formats:
+            export(Selection(store, 1), figure.name, format)
 
 
 def main(homes: list[str]) -> None:

@@ -12,7 +12,7 @@ import plotly
 import plotly.graph_objects as go
 import streamlit as st
 
-from mgem_core.figures.interactive import Figure
+from mgem_core.figures import PlainFigure
 
 HERE = Path(__file__).parent
 Choose = Callable[[list[str]], None]
@@ -56,7 +56,7 @@ def prepare() -> None:
 
 
 def plot(
-    figure: Figure | go.Figure,
+    figure: PlainFigure | go.Figure,
     key: str,
     about: str,
     selected: Sequence[str] = (),

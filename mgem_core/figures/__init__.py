@@ -1,1 +1,73 @@
-"""Pictures and tables of runs: `data` makes the numbers, `interactive` shows them, `printed` and `files` keep them."""
+"""The figures that can be exported. A new one is one new file here that calls `register`, and its test.
+
+Importing a file must import neither plotly nor matplotlib, which take long: figures import them inside their functions.
+Code that figures share is in the files with an underscore.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from mgem_core.analysis import View
+    from mgem_core.figures.selection import Selection
+
+PlainFigure = dict[str, Any]  # a plotly figure as plain data: a list of traces, and the layout
+FORMATS = {  # as the command line writes them, and as menus do
+    **{"png": "PNG", "svg": "SVG", "pdf": "PDF", "html": "HTML", "csv": "CSV", "latex": "LaTeX"},
+    **{"json": "JSON", "parquet": "Parquet"},
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its data, and a function for each version of it. The versions that it has decide its formats."""
+
+    name: str  # as the command line writes it
+    title: str  # in menus
+    is_available: Callable[[Selection], bool]  # asked at every rerun of a page, so it must be quick
+    data: Callable[[Selection], pd.DataFrame] | None = None  # all that the versions show; a UsageError if there is nothing
+    tidy: Callable[[pd.DataFrame, View], pd.DataFrame] = lambda data, view: data  # the data as csv, json and parquet
+    screen: Callable[[pd.DataFrame, View], PlainFigure | go.Figure] | None = None  # in the dashboard and html
+    printed: Callable[[pd.DataFrame, View], matplotlib.figure.Figure] | None = None  # png, svg and pdf
+    latex: Callable[[pd.DataFrame, View, str], str] | None = None  # a table; the text names the source of the numbers
+    document: Callable[[Selection], Any] | None = None  # json of a figure that has no data
+    uses_view: bool = True  # it shows one benchmark, as the view asks; otherwise, all runs as they are
+    name_parts: Callable[[View], list[str]] = lambda view: []  # parts of the names of its files, besides benchmark and task
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        version = {
+            **dict.fromkeys(("png", "svg", "pdf"), self.printed),
+            **dict.fromkeys(("csv", "parquet"), self.data),
+            **{"html": self.screen, "latex": self.latex, "json": self.data or self.document},
+        }
+        return tuple(format for format in FORMATS if version[format])
+
+
+FIGURES: dict[str, Figure] = {}
+
+
+def register(figure: Figure) -> None:
+    FIGURES[figure.name] = figure
+
+
+def load_figures() -> None:
+    """Import every file of this folder, so that each figure registers itself; those with the most formats come first."""
+    for module in pkgutil.iter_modules(__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{__name__}.{module.name}")
+    figures = sorted(FIGURES.values(), key=lambda figure: -len(figure.formats))
+    FIGURES.clear()
+    FIGURES.update({figure.name: figure for figure in figures})
+
+
+load_figures()

@@ -213,13 +213,16 @@ def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, h
 
 
 FILES = {
-    **{key: ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX"] for key in ["Frontier", "Transfer", "R heat maps"]},
-    "Table": ["CSV", "LaTeX"],
+    **{
+        key: ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX", "JSON", "Parquet"]
+        for key in ["Frontier", "Transfer", "R heat maps"]
+    },
+    "Table": ["CSV", "LaTeX", "JSON", "Parquet"],
     "Configs": ["JSON"],
 }
 HOLDS = {"Frontier": "frontier", "Transfer": "transfer", "R heat maps": "matrix", "Table": "table", "Configs": "configs"}
 BOTH = {"fwd": "fwd", "bwd": "bwd"}
-STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctype html>"}
+STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctype html>", "Parquet": b"PAR1"}
 
 
 def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page, finished, store):

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from filled_store import filled_store
 from served import free_port, served
-from test_figures_files import filled
 
 ROOT = Path(__file__).parents[2]
 POINTS = (
@@ -26,7 +26,7 @@ def sealed(tmp_path):
 
 
 def test_plots_are_drawn_where_plotly_cannot_be_copied(sealed, home, page):
-    filled(home / "runs.db")
+    filled_store(home / "runs.db")
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]
     with served(command, port, home, PYTHONPATH=str(sealed)):

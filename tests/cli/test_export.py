@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from test_figures_files import SMALL, filled
+from figures.exported import exported
+from filled_store import SMALL, filled_store
 
 from mgem_core.analysis import View
 from mgem_core.cli import main
-from mgem_core.figures import files
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -18,7 +18,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "home"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    filled(tmp_path / "home" / "runs.db")
+    filled_store(tmp_path / "home" / "runs.db")
     return tmp_path / "here"
 
 
@@ -27,28 +27,28 @@ def stored(here):
 
 
 def test_a_file_under_its_own_name_in_this_folder(here, capsys):
-    assert main(["export", "s1", "--what", "pareto", "--format", "svg"]) == 0
+    assert main(["export", "s1", "--what", "frontier", "--format", "svg"]) == 0
     name = "quick-look-s1_frontier_per-unit_task1-task2.svg"
     assert capsys.readouterr().out == f"{name}\n"
     assert [path.name for path in here.iterdir()] == [name]
-    assert (here / name).read_bytes() == files.export(stored(here), 1, "pareto", "svg")
+    assert (here / name).read_bytes() == exported(stored(here), "frontier", "svg")
 
 
 def test_the_view_is_as_asked(here, capsys):
     view = ["--axes", "cosine", "--pair", "2,3", "--after", "3"]
-    assert main(["export", "s1", "--what", "pareto", "--format", "csv", *view, "-o", "mine.csv"]) == 0
+    assert main(["export", "s1", "--what", "frontier", "--format", "csv", *view, "-o", "mine.csv"]) == 0
     assert capsys.readouterr().out == "mine.csv\n"
-    expected = files.export(stored(here), 1, "pareto", "csv", View(axes="cosine", pair=(1, 2), after=3))
+    expected = exported(stored(here), "frontier", "csv", View(axes="cosine", pair=(1, 2), after=3))
     assert (here / "mine.csv").read_bytes() == expected
-    assert main(["export", "s1", "--what", "pareto", "--format", "csv", "--pair", "mean"]) == 0
-    expected = files.export(stored(here), 1, "pareto", "csv", View(pair=None))
+    assert main(["export", "s1", "--what", "frontier", "--format", "csv", "--pair", "mean"]) == 0
+    expected = exported(stored(here), "frontier", "csv", View(pair=None))
     assert (here / "quick-look-s1_frontier_per-unit_mean-of-pairs.csv").read_bytes() == expected
 
 
-@pytest.mark.parametrize(("what", "format"), [("table", "latex"), ("pareto", "pdf"), ("configs", "json")])
+@pytest.mark.parametrize(("what", "format"), [("table", "latex"), ("frontier", "pdf"), ("configs", "json")])
 def test_a_dash_is_stdout(here, capfdbinary, what, format):
     assert main(["export", "s1", "--what", what, "--format", format, "-o", "-"]) == 0
-    assert capfdbinary.readouterr().out == files.export(stored(here), 1, what, format)
+    assert capfdbinary.readouterr().out == exported(stored(here), what, format)
     assert not list(here.iterdir())
 
 
@@ -67,7 +67,7 @@ def test_a_run_alone(here, capsys):
 
 def test_of_several_benchmarks_the_name_tells_which(here, capsys):
     grid = {"benchmark": ["mnist5k-split", "mnist5k-rotations"], "seed": [0]}
-    filled(here.parent / "home" / "runs.db", SweepSpec(base=SMALL, grid=grid), "two")
+    filled_store(here.parent / "home" / "runs.db", SweepSpec(base=SMALL, grid=grid), "two")
     assert main(["export", "s2", "--what", "table", "--format", "csv"]) == 0
     assert main(["export", "s2", "--what", "table", "--format", "csv", "--benchmark", "mnist5k-rotations"]) == 0
     names = capsys.readouterr().out.split()
@@ -77,24 +77,28 @@ def test_of_several_benchmarks_the_name_tells_which(here, capsys):
         assert dict(zip(head.split(","), row.split(","), strict=False))["benchmark"] in name
 
 
-PARETO = ["s1", "--what", "pareto", "--format", "csv"]
+FRONTIER = ["s1", "--what", "frontier", "--format", "csv"]
 BAD = [
-    (["s9", *PARETO[1:]], "there is no 's9'; mgem runs lists what there is."),
-    (["r99", *PARETO[1:]], "there is no 'r99'"),
-    (["quick", *PARETO[1:]], "'quick' is neither a run like r12 nor a sweep like s3"),
-    (["s1", "--what", "plot", "--format", "csv"], "what is 'plot'; it must be one of pareto, transfer, matrix"),
-    (["s1", "--what", "table", "--format", "pdf"], "format of table is 'pdf'; it must be one of csv, latex."),
+    (["s9", *FRONTIER[1:]], "there is no 's9'; mgem runs lists what there is."),
+    (["r99", *FRONTIER[1:]], "there is no 'r99'"),
+    (["quick", *FRONTIER[1:]], "'quick' is neither a run like r12 nor a sweep like s3"),
+    (["s1", "--what", "plot", "--format", "csv"], "what is 'plot'; it must be one of frontier, matrix, transfer"),
+    (
+        ["s1", "--what", "table", "--format", "pdf"],
+        "format of table is 'pdf'; it must be one of csv, latex, json, parquet.",
+    ),
     (["s1", "--what", "table"], "the following arguments are required: --format"),
-    ([*PARETO, "--axes", "log"], "axes is 'log'; it must be one of unit, raw, cosine."),
-    ([*PARETO, "--pair", "1,4"], "pair is '1,4'; it must be S,T with 1 ≤ S < T ≤ 3"),
-    ([*PARETO, "--pair", "0,1"], "pair is '0,1'; it must be S,T with 1 ≤ S < T ≤ 3"),
-    ([*PARETO, "--pair", "-1,2"], "pair is '-1,2'; it must be two tasks S,T, counted from 1, or mean."),
-    ([*PARETO, "--pair", "all"], "pair is 'all'; it must be two tasks S,T, counted from 1, or mean."),
-    ([*PARETO, "--after", "7"], "after is 7; it must be from 1 to 3, the number of tasks."),
-    ([*PARETO, "--after", "two"], "argument --after: invalid int value: 'two'"),
-    ([*PARETO, "--benchmark", "cifar"], "benchmark is 'cifar'; it must be one of mnist5k-permutations."),
-    ([*PARETO, "-o", "/no/such/folder/x"], "output is '/no/such/folder/x', but it cannot be written: No such file"),
-    ([*PARETO, "-o", "/tmp"], "output is '/tmp', but it cannot be written: Is a directory."),
+    ([*FRONTIER, "--axes", "log"], "axes is 'log'; it must be one of unit, raw, cosine."),
+    (["s1", "--what", "table", "--format", "csv", "--axes", "log"], "axes is 'log'; it must be one of unit, raw, cosine."),
+    ([*FRONTIER, "--pair", "1,4"], "pair is '1,4'; it must be S,T with 1 ≤ S < T ≤ 3"),
+    ([*FRONTIER, "--pair", "0,1"], "pair is '0,1'; it must be S,T with 1 ≤ S < T ≤ 3"),
+    ([*FRONTIER, "--pair", "-1,2"], "pair is '-1,2'; it must be two tasks S,T, counted from 1, or mean."),
+    ([*FRONTIER, "--pair", "all"], "pair is 'all'; it must be two tasks S,T, counted from 1, or mean."),
+    ([*FRONTIER, "--after", "7"], "after is 7; it must be from 1 to 3, the number of tasks."),
+    ([*FRONTIER, "--after", "two"], "argument --after: invalid int value: 'two'"),
+    ([*FRONTIER, "--benchmark", "cifar"], "benchmark is 'cifar'; it must be one of mnist5k-permutations."),
+    ([*FRONTIER, "-o", "/no/such/folder/x"], "output is '/no/such/folder/x', but it cannot be written: No such file"),
+    ([*FRONTIER, "-o", "/tmp"], "output is '/tmp', but it cannot be written: Is a directory."),
 ]
 
 

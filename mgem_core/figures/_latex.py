@@ -1,0 +1,76 @@
+"""Tables in LaTeX."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from math import floor, isfinite, log10
+
+import pandas as pd
+
+from mgem_core import analysis, text
+from mgem_core.analysis import View
+
+ESCAPED = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "·": r"$\cdot$", "—": "---"},
+}
+
+
+def tabular(comment: str, head: Sequence[str], groups: Iterable[Sequence[Sequence[str]]]) -> str:
+    """Groups of rows, whose cells are LaTeX, as a booktabs table with a rule between groups."""
+    body = "\\midrule\n".join("".join(f"{' & '.join(row)} \\\\\n" for row in rows) for rows in groups)
+    return (
+        f"% {comment}; needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}\n\\toprule\n"
+        f"{' & '.join(head)} \\\\\n\\midrule\n{body}\\bottomrule\n\\end{{tabular}}\n"
+    )
+
+
+def points_table(points: pd.DataFrame, view: View, source: str, units: str, columns: Mapping[str, Sequence[str]]) -> str:
+    """A row per configuration: its method, q, and these columns of cells by their titles."""
+    fewest, most = points["runs"].min(), points["runs"].max()
+    seeds = f"{fewest} to {most} seeds" if fewest < most else text.pluralize(most, "seed")
+    finished = f"{points['finished'].sum()} of {points['runs'].sum()} runs finished"
+    after = f", after task {view.after}" if view.after is not None else ""
+    names = [(escape(line), escape(text.strength(q))) for line, q in zip(points["line"], points["q"], strict=True)]
+    rows = [[*name, *cells] for name, *cells in zip(names, *columns.values(), strict=True)]
+    return tabular(f"{source}{after}: {seeds}, {finished}; {units}", ["method", "$q$", *columns], [rows])
+
+
+def accuracy_table(points: pd.DataFrame, view: View, source: str) -> str:
+    """ACC, FWD and BWD of every configuration; the best among those that learned the most tasks are bold."""
+    best = analysis.leaders(points).index
+    columns = {name.upper(): mean_cells(points[name], points[f"{name}_std"], 2, best) for name in ("acc", "fwd", "bwd")}
+    return points_table(points, view, source, "percent, mean ± std over seeds", columns)
+
+
+def mean_cells(means: pd.Series, errors: pd.Series, decimals: int, comparable: pd.Index) -> list[str]:
+    """Mean ± error as the screen shows it; in bold, those of the comparable rows that look like the largest of them."""
+    rounded = [None if pd.isna(mean) else f"{mean:.{decimals}f}" for mean in means]
+    is_comparable = means.index.isin(comparable)
+    largest = max(
+        (float(one) for one, can_win in zip(rounded, is_comparable, strict=True) if one and can_win), default=None
+    )
+    cells = []
+    for mean, error, can_win in zip(rounded, errors, is_comparable, strict=True):
+        if mean is None:
+            cells.append("---")
+            continue
+        cell = mean if pd.isna(error) else rf"{mean} \pm {error:.{decimals}f}"
+        cells.append(rf"$\mathbf{{{cell}}}$" if can_win and float(mean) == largest else f"${cell}$")
+    return cells
+
+
+def decimals_for_four_digits(values: pd.Series) -> int:
+    """So many decimals that the largest number has four digits."""
+    largest = values.abs().max()
+    return max(0, 3 - floor(log10(largest))) if largest > 0 else 2
+
+
+def percent(value: float) -> str:
+    """Two decimals; halves are rounded up as plotly does on the screen, while Python's formats round them to even."""
+    if not isfinite(value):
+        return "---"
+    return str(Decimal(value).quantize(Decimal("0.01"), ROUND_HALF_UP))
+
+
+def escape(words: str) -> str:
+    return "".join(ESCAPED.get(character, character) for character in words)

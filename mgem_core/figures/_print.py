@@ -1,0 +1,100 @@
+"""What printed figures share: one column of a paper wide, fonts embedded, the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mgem_core.analysis import by_strength
+from mgem_core.figures.style import dash, of_family
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator
+
+COLUMN, TEXT_WIDTH, HEIGHT = 3.5, 7.0, 2.8  # inches
+LEGEND_ROW = 0.125  # inches that a row of the legend takes
+METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}  # without dates: equal figures, equal files
+SETTINGS: dict[Any, Any] = {
+    **{"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "mgem", "savefig.dpi": 300},
+    **{"font.family": ["STIXGeneral", "DejaVu Sans"], "mathtext.fontset": "stix", "font.size": 8, "axes.titlesize": 8},
+    **{"axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7, "legend.fontsize": 7},
+    **{"axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6, "lines.markersize": 4.5},
+    **{"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#404040"},
+}
+_lock = threading.RLock()  # matplotlib's settings and font caches are shared by all threads
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Around all that draws: one thread at a time, with our settings."""
+    import matplotlib
+
+    with _lock, matplotlib.rc_context(SETTINGS):
+        yield
+
+
+@printing()
+def as_bytes(figure: Figure, format: str) -> bytes:
+    """The figure as a png (300 dpi), svg or pdf file: equal figures give equal bytes."""
+    file = io.BytesIO()
+    figure.savefig(file, format=format, metadata=METADATA[format])
+    return file.getvalue()
+
+
+def one_column(x: str, y: str) -> tuple[Figure, Axes]:
+    """Empty axes with these titles."""
+    from matplotlib.figure import Figure
+
+    figure = Figure((COLUMN, HEIGHT), layout="constrained")
+    axes = figure.add_subplot(xlabel=x, ylabel=y)
+    axes.grid(color="#ececec", lw=0.5)
+    axes.set_axisbelow(True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(round_numbers())
+    return figure, axes
+
+
+def round_numbers() -> MaxNLocator:
+    """Ticks at about six round numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(6, steps=[1, 2, 5, 10])
+
+
+def draw_lines(axes: Axes, points: pd.DataFrame, at: tuple[str, str], errors: tuple[str, str]) -> list[Line2D]:
+    """Draw every line of points, at these two columns with these errors, hollow where runs go on; its legend entries."""
+    from matplotlib.lines import Line2D
+
+    dashes, handles = dash(points), []
+    for line, rows in points.groupby("line", sort=False):
+        rows = by_strength(rows)
+        style, linestyle = of_family(rows["family"].iloc[0]), dashes[line][1]
+        (x, y), (dx, dy) = (rows[list(names)].to_numpy(float).T for names in (at, errors))
+        axes.errorbar(x, y, dy, dx, fmt="none", ecolor=style.color, alpha=0.3, elinewidth=0.7, zorder=2.1)
+        axes.plot(x, y, color=style.color, linestyle=linestyle, lw=1.1, zorder=2.2)
+        for is_active in (False, True):
+            here = (rows["active"] > 0).to_numpy() == is_active
+            face = "white" if is_active else style.color
+            axes.plot(x[here], y[here], style.marker, mfc=face, mec=style.color, mew=0.8, zorder=2.3)
+        joined = linestyle if len(rows) > 1 else "none"
+        handles.append(Line2D([], [], color=style.color, ls=joined, lw=1.1, marker=style.marker, label=line))
+    return handles
+
+
+def draw_legend(figure: Figure, handles: list[Line2D]) -> None:
+    """Below the axes; the page grows if it has more than three rows."""
+    longest = max((len(str(handle.get_label())) for handle in handles), default=0)
+    columns = 3 if longest <= 20 else 2 if longest <= 32 else 1
+    rows = -(-len(handles) // columns)
+    figure.set_figheight(HEIGHT + LEGEND_ROW * max(0, rows - 3))
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=2.4, columnspacing=1.2
+    )

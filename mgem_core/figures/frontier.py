@@ -1,0 +1,97 @@
+"""The frontier: ⟨g_s,z⟩ against ⟨g_t,z⟩, how much a step keeps of the old task and how much it learns of the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from mgem_core.analysis import View
+from mgem_core.errors import UsageError
+from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
+from mgem_core.figures.selection import Selection
+from mgem_core.figures.style import ENVELOPE, axis_titles, axis_titles_tex, pair_title
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+
+def is_available(selection: Selection) -> bool:
+    view = selection.view
+    new_task = view.pair[1] if view.pair else 1
+    if view.after is not None and new_task >= view.after:
+        return False
+    runs = [run for run, _ in _points.runs_with_results(selection)]
+    return selection.store.has_events(runs, "Probed", new_task)
+
+
+def data(selection: Selection) -> pd.DataFrame:
+    points, view = selection.points(), selection.view
+    tasks = int(points["tasks"].max())
+    if view.pair is not None and not 0 <= view.pair[0] < view.pair[1] < tasks:
+        pair = f"{view.pair[0] + 1},{view.pair[1] + 1}"
+        raise UsageError(f"pair is {pair!r}; it must be S,T with 1 ≤ S < T ≤ {tasks}, the number of tasks, or mean.")
+    probed = "any past task" if view.pair is None else f"task {view.pair[0] + 1} in task {view.pair[1] + 1}"
+    reason = f"no run has probed {probed}; it takes two tasks and probe_every above 0"
+    return _points.known_points(points, ["x", "y"], view, reason)
+
+
+def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
+    return _points.tidy(points, view, _points.PRODUCTS)
+
+
+def screen(points: pd.DataFrame, view: View, hide_dominated: bool = False, marked: Sequence[str] = ()) -> PlainFigure:
+    """A line per method, a point per strength with standard errors, and the envelope of all."""
+    known = points.dropna(subset=["x", "y"])
+    front = known[known["front"]].sort_values("x")
+    envelope = {
+        **{"type": "scatter", "mode": "lines", "name": ENVELOPE, "uid": "envelope", "hoverinfo": "skip"},
+        **{"x": front["x"].tolist(), "y": front["y"].tolist()},
+        "line": {"color": "rgba(128,128,128,0.35)", "width": 9},
+    }
+    shown = known[known["front"]] if hide_dominated else known
+    lines = _screen.lines(shown, view, ("x", "y"), ("x_sem", "y_sem"), marked)
+    return _screen.figure([envelope, *lines] if len(front) else [], *axis_titles(view))
+
+
+@_print.printing()
+def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+    """A line per method in the order of q, standard errors, and the envelope of all beneath them."""
+    known = points.dropna(subset=["x", "y"])
+    front = known[known["front"]].sort_values("x")
+    figure, axes = _print.one_column(*axis_titles_tex(view))
+    envelope = axes.plot(front["x"], front["y"], color="#808080", lw=3.5, solid_capstyle="round", zorder=2, label=ENVELOPE)
+    _print.draw_legend(figure, _print.draw_lines(axes, known, ("x", "y"), ("x_sem", "y_sem")) + envelope)
+    return figure
+
+
+def latex(points: pd.DataFrame, view: View, source: str) -> str:
+    """Both products of every configuration; the largest of each are bold."""
+    columns = {}
+    for title, name in zip(axis_titles_tex(view), ("x", "y"), strict=True):
+        decimals = _latex.decimals_for_four_digits(points[name])
+        cells = _latex.mean_cells(points[name], points[f"{name}_sem"], decimals, points.index)
+        columns[title.partition("  ")[0]] = cells
+    units = f"{view.axes} axes, {pair_title(view)}, mean ± standard error over seeds"
+    return _latex.points_table(points, view, source, units, columns)
+
+
+def name_parts(view: View) -> list[str]:
+    axes = "per-unit" if view.axes == "unit" else view.axes
+    return [axes, "mean-of-pairs" if view.pair is None else f"task{view.pair[0] + 1}-task{view.pair[1] + 1}"]
+
+
+register(
+    Figure(
+        name="frontier",
+        title="Frontier",
+        is_available=is_available,
+        data=data,
+        tidy=tidy,
+        screen=screen,
+        printed=printed,
+        latex=latex,
+        name_parts=name_parts,
+    )
+)

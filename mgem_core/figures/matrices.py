@@ -1,0 +1,191 @@
+"""R as heat maps: row i, column j is the accuracy on task j after task i, in percent."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from mgem_core import analysis, measurements
+from mgem_core.analysis import View
+from mgem_core.errors import UsageError
+from mgem_core.figures import Figure, _latex, _print, register
+from mgem_core.figures.selection import Selection
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+    import plotly.graph_objects as go
+    from matplotlib.axes import Axes
+
+Matrices = dict[str, tuple[np.ndarray, int]]  # name → R, and the number of runs of which it is the mean
+PANELS = 12  # heat maps in one picture
+DENSE = 10  # tasks up to which a heat map has its numbers written into it
+
+
+def is_available(selection: Selection) -> bool:
+    runs = [run for run, _, status in selection.candidates() if selection.sweep is None or status == "finished"]
+    return selection.store.has_events(runs, "TaskLearned")
+
+
+def data(selection: Selection) -> pd.DataFrame:
+    """A row per entry of R of each configuration, mean over its finished seeds; or of each single run, so far."""
+    runs, view = selection.runs(), selection.view
+    measured = measurements.read_measurements(selection.store, runs["id"].tolist())
+    points = analysis.points(runs, measured, view).to_dict("records")
+    point_of = dict(zip(dict.fromkeys(runs["configuration"]), points, strict=True))
+    matrix_of = {run: measurement.R[: view.after] for run, measurement in measured.items()}
+    matrices = (_of_runs if selection.sweep is None else _of_configurations)(runs, point_of, matrix_of)
+    entries = [
+        (name, count, i + 1, j + 1, accuracy)
+        for name, (R, count) in matrices.items()
+        if not np.isnan(R).all()
+        for (i, j), accuracy in np.ndenumerate(R)
+    ]
+    if not entries:
+        raise UsageError(f"nothing to show yet: no run has {'learned a task' if selection.sweep is None else 'finished'}.")
+    return pd.DataFrame(entries, columns=["name", "runs", "after_task", "on_task", "accuracy"])
+
+
+def _of_runs(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: dict[int, np.ndarray]) -> Matrices:
+    return {
+        f"r{run['id']}: {analysis.title(point_of[run['configuration']])}, seed {run['seed']}": (matrix_of[run["id"]], 1)
+        for run in runs.to_dict("records")
+    }
+
+
+def _of_configurations(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: dict[int, np.ndarray]) -> Matrices:
+    """A seed whose R lacks a row does not count, unless all of them do; then the mean has the gaps of all."""
+    matrices: Matrices = {}
+    for configuration, seeds in runs[runs["status"] == "finished"].groupby("configuration", sort=False):
+        point = point_of[configuration]
+        title = analysis.title(point)
+        name = f"{title} [{point['key']}]" if title in matrices else title
+        known = [matrix_of[run] for run in seeds["id"] if matrix_of[run].size]
+        complete = [R for R in known if not np.isnan(R).any()]
+        if known:
+            matrices[name] = np.mean(complete or known, axis=0), len(complete or known)
+    return matrices
+
+
+def _split(data: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Name → R, as the data has them in its rows."""
+    return {
+        str(name): rows["accuracy"].to_numpy().reshape(rows["after_task"].max(), -1)
+        for name, rows in data.groupby("name", sort=False)
+    }
+
+
+def _first_panels(data: pd.DataFrame) -> tuple[dict[str, np.ndarray], str]:
+    """The matrices that fit in a picture, and a title if these are not all."""
+    matrices = _split(data)
+    title = f"the first {PANELS} of {len(matrices)} configurations" if len(matrices) > PANELS else ""
+    return dict(list(matrices.items())[:PANELS]), title
+
+
+def screen(data: pd.DataFrame, view: View) -> go.Figure:
+    matrices, title = _first_panels(data)
+    figure = heat_maps(matrices)
+    return figure.update_layout(title=title, margin_t=70) if title else figure
+
+
+def heat_maps(matrices: Mapping[str, np.ndarray]) -> go.Figure:
+    """Heat maps by their titles, side by side on one scale."""
+    from plotly.subplots import make_subplots
+
+    columns = min(4, len(matrices))
+    rows = -(-len(matrices) // columns)
+    spacing = {"horizontal_spacing": 0.06, "vertical_spacing": 0.25 / rows}
+    figure = make_subplots(rows, columns, subplot_titles=list(matrices), **spacing)
+    for number, R in enumerate(matrices.values()):
+        tasks = R.shape[1]
+        ticks = [f"{i + 1}" for i in range(tasks)]
+        figure.add_heatmap(
+            **{"z": R, "x": ticks, "y": ticks[: len(R)], "coloraxis": "coloraxis", "hoverongaps": False},
+            texttemplate="%{z:.0f}" if tasks <= DENSE else "",
+            hovertemplate="task %{x} after task %{y}: %{z:.2f} %<extra></extra>",
+            row=number // columns + 1,
+            col=number % columns + 1,
+        )
+    figure.update_yaxes(autorange="reversed", type="category", title_text="after task", title_standoff=2)
+    figure.update_xaxes(type="category", title_text="accuracy on task", title_standoff=2)
+    scale = {"colorscale": "Viridis", "colorbar": {"title": "%"}}
+    return figure.update_layout(
+        template="plotly_white", coloraxis=scale, margin={"l": 50, "r": 10, "t": 30, "b": 45}, height=40 + 290 * rows
+    )
+
+
+@_print.printing()
+def printed(data: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+    """Heat maps on one scale, with their numbers if there is room for them."""
+    from matplotlib.figure import Figure
+
+    matrices, title = _first_panels(data)
+    tasks = max(R.shape[1] for R in matrices.values())
+    columns = min(4 if tasks <= 5 else 3, len(matrices))
+    rows = -(-len(matrices) // columns)
+    width = _print.COLUMN if columns <= 2 else _print.TEXT_WIDTH
+    panel = (width - 1) / columns  # labels and the scale take an inch
+    figure = Figure((width, 0.4 + rows * (panel + 0.34)), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    if title:
+        figure.suptitle(title, fontsize=8)
+    every = np.concatenate([R.ravel() for R in matrices.values()])
+    low, high = np.nanmin(every), np.nanmax(every)
+    for axes, (name, R) in zip(grid.flat, matrices.items(), strict=False):
+        image = axes.imshow(R, cmap="viridis", vmin=low, vmax=high, interpolation="nearest")
+        axes.set_title(textwrap.fill(name, round(24 * panel)), fontsize=7)
+        _draw_ticks(axes, R)
+        if tasks <= DENSE:
+            _draw_numbers(axes, R, (low + high) / 2, size=min(7.0, 0.42 * 72 * panel / tasks))
+    for axes in grid.flat[len(matrices) :]:
+        axes.set_visible(False)
+    figure.supxlabel("accuracy on task $j$", fontsize=8)
+    figure.supylabel("after task $i$", fontsize=8)
+    bar = figure.colorbar(image, ax=grid, label="accuracy (%)", fraction=0.05, aspect=25)
+    bar.outline.set_visible(False)
+    return figure
+
+
+def _draw_ticks(axes: Axes, R: np.ndarray) -> None:
+    """Tasks are counted from 1."""
+    for axis, count in ((axes.xaxis, R.shape[1]), (axes.yaxis, R.shape[0])):
+        places = range(0, count, -(-count // DENSE))
+        axis.set_ticks(places, [f"{place + 1}" for place in places])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _draw_numbers(axes: Axes, R: np.ndarray, middle: float, size: float) -> None:
+    """Percentages in the cells."""
+    for (i, j), value in np.ndenumerate(R):
+        if not np.isnan(value):
+            color = "white" if value < middle else "black"
+            rounded = f"{np.floor(value + 0.5):.0f}"  # 72.5 is 73, as plotly has it on the screen
+            axes.text(j, i, rounded, ha="center", va="center", fontsize=size, color=color, in_layout=False)
+
+
+def latex(data: pd.DataFrame, view: View, source: str) -> str:
+    matrices = _split(data)
+    groups = [
+        [[_latex.escape(name) if i == 0 else "", f"{i + 1}", *map(_latex.percent, row)] for i, row in enumerate(R)]
+        for name, R in matrices.items()
+    ]
+    head = ["configuration", "after task", *(f"on {j + 1}" for j in range(data["on_task"].max()))]
+    mean = ", mean over finished seeds" if (data["runs"] > 1).any() else ""
+    return _latex.tabular(f"{source}: accuracy in percent{mean}", head, groups)
+
+
+register(
+    Figure(
+        name="matrix",
+        title="R heat maps",
+        is_available=is_available,
+        data=data,
+        screen=screen,
+        printed=printed,
+        latex=latex,
+    )
+)

@@ -1,0 +1,80 @@
+"""The runs that a figure is about, and how to look at them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from mgem_core import analysis, frames, measurements
+from mgem_core.analysis import AXES, View
+from mgem_core.errors import UsageError
+from mgem_core.store import Store
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The runs of a sweep, of which figures show means over seeds; or single runs."""
+
+    store: Store
+    sweep: int | None = None
+    run_ids: Sequence[int] | None = None  # the single runs, if there is no sweep
+    view: View = field(default_factory=View)
+
+    def candidates(self) -> list[tuple[int, str, str]]:
+        """Id, method and status of each run of the view's benchmark, by one quick query."""
+        rows = self.store.run_values(["id", "method", "status", "benchmark"], self.run_ids, self.sweep)
+        benchmark = self.view.benchmark or next((row[3] for row in rows), "")
+        return [row[:3] for row in rows if row[3] == benchmark]
+
+    def all_runs(self) -> pd.DataFrame:
+        """The runs, as frames.runs returns them; a UsageError if there are none."""
+        runs = frames.runs(self.store, self.sweep, self.run_ids)
+        if runs.empty:
+            name = f"s{self.sweep}" if self.sweep is not None else ", ".join(f"r{run}" for run in self.run_ids or ())
+            raise UsageError(f"there is no {name!r}; mgem runs lists what there is.")
+        return runs
+
+    def runs(self) -> pd.DataFrame:
+        """The runs of the view's benchmark; a UsageError if the view does not fit them."""
+        runs, view = self.all_runs(), self.view
+        benchmarks = analysis.benchmarks(runs)
+        check_choice("benchmark", view.benchmark or benchmarks[0], benchmarks)
+        check_choice("axes", view.axes, AXES)
+        runs = runs[runs["benchmark"] == (view.benchmark or benchmarks[0])]
+        tasks = int(runs["tasks"].max())
+        if view.after is not None and not 1 <= view.after <= tasks:
+            raise UsageError(f"after is {view.after}; it must be from 1 to {tasks}, the number of tasks.")
+        return runs
+
+    def points(self) -> pd.DataFrame:
+        """One row per configuration, as analysis.points describes it."""
+        return measurements.points(self.store, self.runs(), self.view)
+
+    def sweep_record(self) -> dict[str, Any]:
+        """Name and spec of the sweep, which single runs lack."""
+        if self.sweep is None:
+            return {"name": None, "spec": None}
+        if not (record := self.store.sweep(self.sweep)):
+            raise UsageError(f"there is no 's{self.sweep}'; mgem runs lists what there is.")
+        return record
+
+    def source(self) -> str:
+        """Where the numbers are from, on one line: quick look (s3), mnist5k-split."""
+        benchmark = self.view.benchmark or self.store.run_values(["benchmark"], self.run_ids, self.sweep)[0][0]
+        name = self.sweep_record()["name"]
+        return benchmark if name is None else f"{' '.join(name.split())} (s{self.sweep}), {benchmark}"
+
+    def name(self) -> str:
+        """What files of these runs are named after: quick look-s3, p-mGEM(4)-r12."""
+        if self.sweep is not None:
+            return f"{self.sweep_record()['name'][:60]}-s{self.sweep}"
+        ids = list(self.run_ids or [])
+        labels = dict(self.store.run_values(["id", "label"], ids))
+        is_known = bool(ids) and labels.keys() >= set(ids)
+        return f"{labels[ids[0]]}-{'-'.join(f'r{run}' for run in ids[:5])}" if is_known else "runs"
+
+
+def check_choice(field: str, value: str, allowed: Collection[str]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{field} is {value!r}; it must be one of {', '.join(allowed)}.")

@@ -1,0 +1,33 @@
+"""The table: everything that is known about each configuration."""
+
+import pandas as pd
+
+from mgem_core.analysis import View
+from mgem_core.figures import Figure, _latex, _points, register
+from mgem_core.figures.selection import Selection
+
+
+def is_available(selection: Selection) -> bool:
+    runs = [run for run, _ in _points.runs_with_results(selection)]
+    return selection.store.has_events(runs, "TaskLearned", _points.last_task(selection.view))
+
+
+def data(selection: Selection) -> pd.DataFrame:
+    learned = "its first task" if selection.view.after is None else "that many"
+    return _points.known_points(selection.points(), ["acc"], selection.view, f"no run has learned {learned}")
+
+
+def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
+    return _points.tidy(points, view, {**_points.ACCURACIES, **_points.PRODUCTS})
+
+
+register(
+    Figure(
+        name="table",
+        title="Table",
+        is_available=is_available,
+        data=data,
+        tidy=tidy,
+        latex=_latex.accuracy_table,
+    )
+)

@@ -1,0 +1,15 @@
+import pytest
+from filled_store import filled_store
+
+from mgem_core import frames, measurements
+from mgem_core.analysis import View
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    return filled_store(tmp_path_factory.mktemp("store") / "runs.db")
+
+
+@pytest.fixture(scope="session")
+def points(store):
+    return measurements.points(store, frames.runs(store, 1), View())

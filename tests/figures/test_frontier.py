@@ -1,0 +1,72 @@
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from filled_store import SMALL, filled_store
+
+from figures.exported import exported, exported_csv
+from figures.lines import drawn_line, legend
+from mgem_core import UsageError
+from mgem_core.analysis import View
+from mgem_core.figures import frontier
+from mgem_core.sweeps import SweepSpec
+
+
+def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):
+    shuffled = points.iloc[::-1].assign(active=[0, 0, 0, 0, 1, 0, 0])
+    axes = frontier.printed(shuffled, View()).axes[0]
+    joined, faces = drawn_line(axes, "#0072B2")
+    np.testing.assert_array_equal(joined.get_xydata(), points[points["line"] == "GEM"].sort_values("q")[["x", "y"]])
+    assert faces == {"#0072B2": 2, "white": 1}
+    assert legend(axes) == ["Single", "p-mGEM(4)", "GEM", "adaptive (envelope)"]
+
+
+def test_the_envelope_is_the_front_beneath_all_lines(points):
+    axes = frontier.printed(points, View()).axes[0]
+    envelope = next(line for line in axes.lines if line.get_label() == "adaptive (envelope)")
+    front = points[points["front"]].sort_values("x")
+    np.testing.assert_array_equal(envelope.get_xydata(), front[["x", "y"]])
+    assert all(line.get_zorder() > envelope.get_zorder() for line in axes.lines if line is not envelope)
+
+
+def test_hiding_dominated_points_leaves_the_front(points):
+    shown = frontier.screen(points, View(), hide_dominated=True)["data"][1:]
+    assert sorted(key for trace in shown for key in trace["customdata"]) == sorted(points.loc[points["front"], "key"])
+
+
+def test_marked_points_are_larger(points):
+    marked = points["key"].iloc[0]
+    traces = frontier.screen(points, View(), marked=[marked])["data"][1:]
+    sizes = {key: size for trace in traces for key, size in zip(trace["customdata"], trace["marker"]["size"], strict=True)}
+    assert all((size > min(sizes.values())) == (key == marked) for key, size in sizes.items())
+
+
+def test_a_long_legend_makes_the_page_higher_and_leaves_its_width(points):
+    many = pd.concat([points.assign(line=f"p-mGEM({i}) · memory {i} · trigger always") for i in range(9)])
+    width, height = frontier.printed(many, View()).get_size_inches()
+    assert width == 3.5
+    assert height > 2.8
+
+
+def test_latex_has_four_digits_and_the_largest_in_bold(store, points):
+    rows = [line for line in exported(store, "frontier", "latex").decode().splitlines() if line.endswith(r" \\")]
+    assert r"$\langle g_s, z\rangle" in rows[0]
+    for column, name in ((2, "x"), (3, "y")):
+        cells = [row.removesuffix(r" \\").split(" & ")[column] for row in rows[1:]]
+        shown = [float(re.search(r"-?[\d.]+", cell)[0]) for cell in cells]
+        np.testing.assert_allclose(shown, points[name], atol=0.51 * points[name].abs().max() / 1000)
+        assert [r"\mathbf" in cell for cell in cells] == list(points[name] == points[name].max())
+
+
+def test_runs_without_probes_have_a_table_but_no_frontier(tmp_path):
+    store = filled_store(tmp_path / "runs.db", probed=False)
+    with pytest.raises(UsageError, match="no run has probed task 1 in task 2; it takes two tasks and probe_every above 0"):
+        exported(store, "frontier", "csv")
+    assert len(exported_csv(store, "table")) == 7
+
+
+def test_a_strength_per_task_is_written_out(tmp_path):
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
+    assert list(exported_csv(store, "frontier")["q"]) == [0.2, "0.5, 0.1"]
+    assert exported(store, "frontier", "pdf").startswith(b"%PDF-")

@@ -1,0 +1,83 @@
+import numpy as np
+import pandas as pd
+import pytest
+from filled_store import SMALL, filled_store
+
+from figures.exported import exported, exported_csv
+from mgem_core import analysis, frames, measurements
+from mgem_core.analysis import View
+from mgem_core.figures import _latex, _print, matrices
+from mgem_core.sweeps import SweepSpec
+
+
+def as_data(named: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Matrices by their names, as the figure's data has them."""
+    entries = [(name, 1, i + 1, j + 1, value) for name, R in named.items() for (i, j), value in np.ndenumerate(R)]
+    return pd.DataFrame(entries, columns=["name", "runs", "after_task", "on_task", "accuracy"])
+
+
+def test_a_matrix_is_the_mean_over_finished_seeds(tmp_path):
+    store = filled_store(tmp_path / "runs.db", finishes=lambda run: run != 8)
+    frame = exported_csv(store, "matrix")
+    runs = frames.runs(store, 1)
+    assert list(dict.fromkeys(frame["name"])) == [
+        analysis.title(row) for _, row in measurements.points(store, runs, View()).iterrows()
+    ]
+    for name, ids in (("GEM at q = 0", [1]), ("GEM at q = 0.1", [2, 9]), ("Single", [7, 14])):
+        rows = frame[frame["name"] == name]
+        R = np.mean([frames.matrix(store, run).to_numpy() for run in ids], axis=0)
+        np.testing.assert_allclose(rows["accuracy"].to_numpy().reshape(3, 3), R, rtol=1e-15)
+        assert set(rows["runs"]) == {len(ids)}
+    assert len(exported_csv(store, "matrix", View(after=2))) == 7 * 2 * 3
+    assert "accuracy in percent, mean over finished seeds" in exported(store, "matrix", "latex").decode()
+
+
+def test_single_runs_have_a_panel_each_as_far_as_they_are(tmp_path):
+    store = filled_store(tmp_path / "runs.db", finishes=lambda run: run != 8)
+    frame = exported_csv(store, "matrix", sweep=None, runs=[8, 11])
+    R = [frames.matrix(store, run).to_numpy() for run in (8, 11)]
+    assert [len(one) for one in R] == [2, 3]
+    np.testing.assert_array_equal(frame["accuracy"], np.concatenate([one.ravel() for one in R]))
+    assert list(dict.fromkeys(frame["name"])) == ["r8: GEM at q = 0, seed 1", "r11: p-mGEM(4) at q = 0, seed 1"]
+    assert exported(store, "matrix", "pdf", sweep=None, runs=[8, 11]).startswith(b"%PDF-")
+    assert "mean over" not in exported(store, "matrix", "latex", sweep=None, runs=[8, 11]).decode()
+
+
+def test_of_many_configurations_twelve_are_drawn_and_the_title_says_so(tmp_path, monkeypatch):
+    strengths = [i / 10 for i in range(14)]
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": strengths}))
+    drawn = []
+    monkeypatch.setattr(_print, "as_bytes", lambda figure, format: drawn.append(figure) or b"")
+    exported(store, "matrix", "png")
+    assert drawn[0].get_suptitle() == "the first 12 of 14 configurations"
+    assert sum(bool(axes.images) for axes in drawn[0].axes) == 12
+    assert "the first 12 of 14 configurations" in exported(store, "matrix", "html").decode()
+    assert exported_csv(store, "matrix")["name"].nunique() == 14
+    table = exported(store, "matrix", "latex").decode()
+    assert table.count(r"\midrule") == 14
+    assert table.count("\\\\\n") == 1 + 14 * 3
+
+
+@pytest.mark.parametrize(("count", "tasks"), [(1, 2), (2, 20), (3, 2), (4, 7), (5, 2), (8, 20)])
+def test_heat_maps_show_their_numbers_on_one_scale(count, tasks):
+    named = {f"GEM at q = {i}": np.arange(tasks * tasks).reshape(tasks, tasks) + 10.0 * i for i in range(count)}
+    figure = matrices.printed(as_data(named), View())
+    images = [axes.images[0] for axes in figure.axes if axes.images]
+    for image, R in zip(images, named.values(), strict=True):
+        np.testing.assert_array_equal(image.get_array(), R)
+        assert image.get_clim() == (0, tasks * tasks - 1 + 10 * (count - 1))
+    numbers = [text.get_text() for text in images[0].axes.texts]
+    assert numbers == ([f"{value:.0f}" for value in named["GEM at q = 0"].flat] if tasks <= 10 else [])
+
+
+def test_the_screen_shows_matrices_of_different_heights():
+    R = np.arange(9.0).reshape(3, 3)
+    figure = matrices.screen(as_data({"finished": R, "running": R[:2]}), View())
+    for heat_map, expected in zip(figure.data, (R, R[:2]), strict=True):
+        np.testing.assert_array_equal(heat_map.z, expected)
+
+
+def test_halves_are_rounded_up_as_on_the_screen():
+    data = as_data({"GEM": np.array([[72.5, 71.5], [0.49, 99.51]])})
+    assert [text.get_text() for text in matrices.printed(data, View()).axes[0].texts] == ["73", "72", "0", "100"]
+    assert [_latex.percent(value) for value in (72.125, 72.375, 9.0, 0.004)] == ["72.13", "72.38", "9.00", "0.00"]

@@ -1,0 +1,142 @@
+"""A new figure is one new file: the command line and the dashboard then have it, and no other file changes."""
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import state
+from filled_store import filled_store
+from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import AppTest
+
+import mgem_core
+from figures.exported import exported, exported_csv
+from mgem_core import figures
+from mgem_core.cli import main
+from mgem_core.figures import FIGURES
+
+PROJECT = Path(mgem_core.__file__).parents[1]
+MAIN = PROJECT / "app" / "main.py"
+NEW_FIGURE = '''
+"""The number of runs with each status."""
+
+import pandas as pd
+
+from mgem_core.figures import Figure, register
+
+
+def data(selection):
+    counts = selection.runs()["status"].value_counts()
+    return pd.DataFrame({"status": counts.index, "runs": counts.to_numpy()})
+
+
+def screen(data, view):
+    return {"data": [{"type": "bar", "x": data["status"].tolist(), "y": data["runs"].tolist()}], "layout": {}}
+
+
+def printed(data, view):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.add_subplot().bar(data["status"], data["runs"])
+    return figure
+
+
+register(Figure("statuses", "Runs by status", lambda selection: True, data, screen=screen, printed=printed))
+'''
+FORMATS = ("png", "svg", "pdf", "html", "csv", "json", "parquet")
+
+
+@pytest.fixture
+def new_figure(tmp_path, monkeypatch):
+    """A file as in the folder of figures, which is loaded as those are."""
+    (tmp_path / "statuses.py").write_text(NEW_FIGURE)
+    monkeypatch.setattr(figures, "__path__", [*figures.__path__, str(tmp_path)])
+    before = dict(FIGURES)
+    importlib.invalidate_caches()
+    figures.load_figures()
+    yield
+    FIGURES.clear()
+    FIGURES.update(before)
+    del sys.modules["mgem_core.figures.statuses"], figures.statuses
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """The folder of a store with a sweep, and no runner."""
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
+    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", lambda *arguments, **options: [])
+    state._runner.clear()
+    filled_store(tmp_path / "runs.db").close()
+    return tmp_path
+
+
+@pytest.mark.usefixtures("new_figure")
+def test_a_new_figure_can_be_exported_in_its_formats(store):
+    assert FIGURES["statuses"].formats == FORMATS
+    assert all(exported(store, "statuses", format) for format in FORMATS)
+    assert exported_csv(store, "statuses").to_dict("records") == [{"status": "finished", "runs": 14}]
+
+
+@pytest.mark.usefixtures("new_figure")
+def test_a_new_figure_is_on_the_command_line(home, capsys):
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    assert "statuses" in capsys.readouterr().out
+    assert main(["export", "s1", "--what", "statuses", "--format", "json", "-o", "-"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"status": "finished", "runs": 14}]
+
+
+def export_menu(choice: str) -> tuple[list[str], list[str]]:
+    """The figures in the export menu of the dashboard, and its buttons when one of them is chosen."""
+    page = AppTest.from_file(str(MAIN), default_timeout=15)
+    page.query_params["sweep"] = "s1"
+    page.run()
+    menu = page.selectbox(key="export what")
+    menu.select(choice)
+    page.run()
+    assert not page.exception
+    return menu.options, [button.proto.label for button in page.get("download_button")]
+
+
+@pytest.mark.usefixtures("new_figure", "home")
+def test_a_new_figure_is_in_the_menu_of_the_dashboard():
+    options, buttons = export_menu("statuses")
+    assert "Runs by status" in options
+    assert buttons == ["PNG", "SVG", "PDF", "HTML", "CSV", "JSON", "Parquet"]
+
+
+@pytest.mark.usefixtures("home")
+def test_the_menu_of_the_dashboard_has_every_figure():
+    for name, figure in FIGURES.items():
+        options, buttons = export_menu(name)
+        assert options == [figure.title for figure in FIGURES.values()]
+        assert buttons == [figures.FORMATS[format] for format in figure.formats]
+
+
+def files_that_export() -> list[Path]:
+    paths = [path for folder in ("app", "mgem_core") for path in sorted((PROJECT / folder).rglob("*.py"))]
+    return [path for path in paths if path.match("figures/files.py") or "mgem_core.figures.files" in path.read_text()]
+
+
+def test_the_dashboard_and_the_command_line_export():
+    assert {path.relative_to(PROJECT).parts[0] for path in files_that_export()} == {"app", "mgem_core"}
+    assert len(files_that_export()) >= 3
+
+
+@pytest.mark.parametrize("path", files_that_export(), ids=lambda path: str(path.relative_to(PROJECT)))
+def test_code_that_exports_names_no_figure(path):
+    tree = ast.parse(path.read_text())
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    assert not texts & set(FIGURES)
+
+
+def test_the_registry_needs_neither_plotly_nor_matplotlib():
+    code = "import sys, mgem_core.figures; print(sorted({'plotly', 'matplotlib', 'torch'} & set(sys.modules)))"
+    process = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"

@@ -1,0 +1,53 @@
+import numpy as np
+import pandas as pd
+from filled_store import SMALL, filled_store
+
+from figures.exported import exported
+from mgem_core import measurements
+from mgem_core.figures import _latex
+from mgem_core.sweeps import SweepSpec
+from mgem_core.text import mean_and_error
+
+
+def test_latex_has_the_numbers_of_the_screen_and_the_best_in_bold(store, points):
+    table = exported(store, "table", "latex").decode()
+    comment, *lines = table.splitlines()
+    assert comment.startswith("% quick look (s1), mnist5k-permutations: 2 seeds, 14 of 14 runs finished")
+    assert [line for line in lines if line.startswith("\\")] == [
+        *(r"\begin{tabular}{lrrrr}", r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}")
+    ]
+    assert table.count("{") == table.count("}")
+    rows = [line.removesuffix(r" \\").split(" & ") for line in lines if line.endswith(r" \\")]
+    assert rows[0] == ["method", "$q$", "ACC", "FWD", "BWD"]
+    assert [row[0] for row in rows[1:]] == list(points["line"])
+    assert [row[1] for row in rows[1:]] == [*("0", "0.1", "0.5") * 2, "---"]
+    for column, name in enumerate(("acc", "fwd", "bwd"), 2):
+        for row, mean, std in zip(rows[1:], points[name], points[f"{name}_std"], strict=True):
+            number = row[column].strip("$").removeprefix(r"\mathbf{").removesuffix("}")
+            assert number == mean_and_error(mean, std).replace("−", "-").replace("±", r"\pm")
+            assert (r"\mathbf" in row[column]) == (mean == points[name].max())
+
+
+def test_latex_is_safe_from_names(tmp_path, monkeypatch):
+    store = filled_store(tmp_path / "runs.db", name="50 %\n\\input{x}", finishes=lambda run: run > 1)
+    read = measurements.points
+    monkeypatch.setattr(measurements, "points", lambda *given: read(*given).assign(line=r"a_b & 5% #1 {x} ~ ^ \y · $"))
+    comment, begin, *rows = exported(store, "table", "latex").decode().splitlines()
+    assert comment.startswith(r"% 50 % \input{x} (s1), mnist5k-permutations: 2 seeds, 13 of 14 runs finished")
+    assert begin == r"\begin{tabular}{lrrrr}"
+    expected = r"a\_b \& 5\% \#1 \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{}y $\cdot$ \$ & 0 & "
+    assert rows[3].startswith(expected)
+
+
+def test_one_seed_has_no_error_and_a_strength_per_task_is_written_out(tmp_path):
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
+    table = exported(store, "table", "latex").decode()
+    assert "1 seed, 2 of 2 runs finished" in table
+    assert "GEM & 0.5, 0.1 & $" in table
+    assert r"\pm" not in table
+
+
+def test_a_tie_is_bold_twice():
+    means, errors = pd.Series([80.001, np.nan, 79.999, -1]), pd.Series([1.0, np.nan, np.nan, 0.5])
+    cells = _latex.mean_cells(means, errors, 2, pd.RangeIndex(4))
+    assert cells == [r"$\mathbf{80.00 \pm 1.00}$", "---", r"$\mathbf{80.00}$", r"$-1.00 \pm 0.50$"]

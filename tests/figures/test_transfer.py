@@ -1,0 +1,42 @@
+import numpy as np
+import pandas as pd
+import pytest
+from filled_store import SMALL, filled_store
+
+from figures.exported import exported
+from figures.lines import drawn_line, legend
+from mgem_core.analysis import View
+from mgem_core.figures import transfer
+from mgem_core.sweeps import SweepSpec
+
+
+def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):
+    shuffled = points.iloc[::-1].assign(active=[0, 0, 0, 0, 1, 0, 0])
+    axes = transfer.printed(shuffled, View()).axes[0]
+    joined, faces = drawn_line(axes, "#0072B2")
+    np.testing.assert_array_equal(joined.get_xydata(), points[points["line"] == "GEM"].sort_values("q")[["bwd", "fwd"]])
+    assert faces == {"#0072B2": 2, "white": 1}
+    assert legend(axes) == ["Single", "p-mGEM(4)", "GEM"]
+
+
+def test_dashed_lines_join_points_of_equal_acc_on_paper(points):
+    axes = transfer.printed(points, View()).axes[0]
+    names = {float(text.get_text().removeprefix("ACC ")) for text in axes.texts}
+    sums = [line.get_xydata().sum(axis=1) for line in axes.lines if line.get_zorder() == 1.5]
+    assert len(names) >= 2
+    assert {round(float(ends[0]), 6) for ends in sums} == names
+    for ends in sums:
+        np.testing.assert_allclose(ends, ends[0])
+
+
+def test_dashed_lines_join_points_of_equal_acc_on_the_screen():
+    frame = pd.DataFrame({"bwd": [-5.0, 1.0], "fwd": [80.0, 84.0], "bwd_std": [1.0, np.nan], "fwd_std": [2.0, np.nan]})
+    lines = transfer.equal_acc(frame)
+    assert 2 <= len(lines) <= 7
+    assert all(x + y == pytest.approx(acc) for acc, ends in lines.items() for x, y in ends)
+    assert all(-6.5 < x < 1.5 and 77.5 < y < 84.5 for ends in lines.values() for x, y in ends)  # near points and errors
+
+
+def test_one_seed_can_be_drawn_without_errors(tmp_path):
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
+    assert exported(store, "transfer", "pdf").startswith(b"%PDF-")
