@@ -31,7 +31,7 @@ def sweep_table(configurations: pd.DataFrame) -> str:
 
 
 def distinguishing_fields(rows: list[dict[str, Any]]) -> list[str]:
-    """The fewest fields, taken in the order of RunConfig, that tell apart rows with the same label and strength."""
+    """The fields, in the order of RunConfig, that are needed to distinguish rows with the same label and strength."""
     shown: list[tuple[str, ...]] = [(row["label"], _strength(row)) for row in rows]
     fields: list[str] = []
     for name in RunConfig.model_fields:

@@ -23,20 +23,20 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("of", metavar="SWEEP|RUN", help="s3, r12")
     parser.add_argument("--what", required=True, metavar="X", help=", ".join(WHATS))
     parser.add_argument("--format", required=True, metavar="X", help=", ".join(FORMATS))
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to, - for stdout [a telling name in this folder]")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to, - for stdout [a descriptive name in this folder]")
     parser.add_argument("--axes", default="unit", metavar="X", help=f"of pareto: {', '.join(AXES)} [unit]")
     parser.add_argument("--pair", default="1,2", metavar="S,T", help="of pareto: tasks, counted from 1, or mean [1,2]")
-    parser.add_argument("--after", type=int, metavar="K", help="as it was after that many tasks [as it is now]")
-    parser.add_argument("--benchmark", default="", metavar="NAME", help="of a sweep over several [the first]")
+    parser.add_argument("--after", type=int, metavar="K", help="the results after that many tasks [the latest]")
+    parser.add_argument("--benchmark", default="", metavar="NAME", help="which one, if the sweep has several [the first]")
 
 
 def _export(options: argparse.Namespace) -> int:
     store = Store(store_path())
     found = find_runs(store, [options.of])
     sweep, runs = (int(options.of[1:]), None) if options.of[0] == "s" else (None, found)
-    several = benchmarks(frames.runs(store, sweep)) if sweep is not None else []
-    benchmark = options.benchmark or (several[0] if len(several) > 1 else "")  # the file's name tells which
-    view = View(benchmark, options.axes, _pair(options.pair), options.after)
+    names = benchmarks(frames.runs(store, sweep)) if sweep is not None else []
+    benchmark = options.benchmark or (names[0] if len(names) > 1 else "")  # then it is part of the file's name
+    view = View(benchmark, options.axes, _parse_pair(options.pair), options.after)
     content = export(store, sweep, options.what, options.format, view, runs)
     if options.output == "-":
         sys.stdout.buffer.write(content)
@@ -51,7 +51,7 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _pair(text: str) -> tuple[int, int] | None:
+def _parse_pair(text: str) -> tuple[int, int] | None:
     """1,2 → (0, 1); mean → None."""
     if text == "mean":
         return None
