@@ -10,7 +10,7 @@ from listing import RUN_COLUMNS, Row, run_row, strength_of
 from pydantic import ValidationError
 
 from mgem_core import RunConfig, frames
-from mgem_core.learners import fields_of_some, uses
+from mgem_core.learners import method_specific_fields, uses
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 from mgem_core.text import mean_and_error, strength
@@ -28,7 +28,7 @@ def chosen(store: Store, ids: Sequence[int]) -> list[Row]:
 
 def telling(config: Row) -> Row:
     """A config without the fields of other methods."""
-    others = {name for name in fields_of_some() if not uses(config["method"], name)}
+    others = {name for name in method_specific_fields() if not uses(config["method"], name)}
     return {name: value for name, value in config.items() if name not in others}
 
 

@@ -65,7 +65,7 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
         "key": [_short_hash(configuration) for configuration in runs["configuration"]],
         "lines": [lines[configuration] for configuration in runs["configuration"]],
         "line": [lines[configuration][0] for configuration in runs["configuration"]],
-        "family": runs["label"].str.partition("(")[0],
+        "family": [label.partition("(")[0] for label in runs["label"]],
         "q": runs["strength"].where(runs["method"].map(lambda method: uses(method, "strength"))),
         "learned": learned,
         "curve": [curve for _, curve in of_runs],

@@ -1,6 +1,6 @@
-"""A run's state as bytes, and back: a checksum over everything, a header that says which run it is, the state itself.
+"""A run's state as bytes, and back: a checksum of everything, a header that identifies the run, and the state itself.
 
-Whatever does not fit is refused with its reason: a run must never go on from anything but its own whole state. The header
+A checkpoint that does not fit is refused with a reason: a run must only continue from its own, complete state. The header
 can be read without torch.
 """
 
@@ -19,7 +19,7 @@ MAGIC = b"mgem checkpoint 2\n"  # 2: with a checksum and the run's key
 
 
 class UnusableCheckpointError(ValueError):
-    """Why a run cannot go on from there, as the end of a sentence: "its checkpoint …"."""
+    """Why a run cannot continue from a checkpoint; the message completes a sentence that begins "its checkpoint …"."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Header:
     config: str  # as JSON
     task: int  # the next step to take
     step: int
-    events: int  # how many it had yielded before, without Started
+    events: int  # number of events yielded before, without Started
 
 
 def check_writable(path: Path) -> None:
-    """Say now, not at the end of the first task, that nothing can be written there."""
+    """Raise UsageError at the start of a run, not at the end of its first task, if the checkpoint cannot be written."""
     try:
         if path.exists() and not path.is_file():
             raise UsageError(f"checkpoint is {str(path)!r}, which is no regular file; give the name of one.")
@@ -43,7 +43,7 @@ def check_writable(path: Path) -> None:
 
 
 def read_file(path: Path, config: RunConfig) -> bytes:
-    """The file that a user wants to resume; one of another kind, or of a run with other settings, is the user's mistake."""
+    """Read the checkpoint that a user wants to resume. Any other file, or a run with other settings, is a UsageError."""
     if not path.is_file():
         raise UsageError(f"resume is {str(path)!r}, but there is no such file; leave it out to start anew.")
     try:
@@ -56,9 +56,9 @@ def read_file(path: Path, config: RunConfig) -> bytes:
         saved = RunConfig.model_validate_json(read_header(content).config).canonical()
     except ValueError:  # damaged: the run will start again
         return content
-    for name, now in config.canonical():
-        if (then := getattr(saved, name)) != now:
-            raise UsageError(f"resume is {str(path)!r}, a run with {name} {then!r}, not {now!r}; give the same settings.")
+    for name, value in config.canonical():
+        if (old := getattr(saved, name)) != value:
+            raise UsageError(f"resume is {str(path)!r}, a run with {name} {old!r}, not {value!r}; give the same settings.")
     return content
 
 
@@ -74,7 +74,7 @@ def pack(header: Header, state: dict[str, Any]) -> bytes:
 
 
 def read_header(content: bytes) -> Header:
-    """The header of a whole checkpoint; anything else is refused."""
+    """The header of a complete checkpoint; anything else raises UnusableCheckpointError."""
     return _parts(content)[0]
 
 

@@ -1,4 +1,4 @@
-"""Everything a user can ask of a run, validated in one place: every wrong value gets one sentence that says what to do."""
+"""RunConfig: everything a user can ask of a run, validated. A wrong value gets one sentence that says what is allowed."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -15,7 +15,7 @@ from mgem_core.streams import BENCHMARKS, Benchmark
 DEFAULT_LR = 0.1
 
 
-def _modules(value: Any) -> Any:
+def _parse_modules(value: Any) -> Any:
     """4, "4", "layers", "tensors", {"fc1": 0, …} or "fc1=0,fc2=0,fc3=1"."""
     if isinstance(value, str) and value.strip() in get_args(partition.Each):
         return value.strip()
@@ -25,24 +25,24 @@ def _modules(value: Any) -> Any:
         if len(value) < len(parts):
             raise ValueError("it names a layer or tensor twice; give each one module")
     if isinstance(value, Mapping):
-        numbers = {str(name): _whole(module) for name, module in value.items()}
+        numbers = {str(name): _whole_number(module) for name, module in value.items()}
         if any(number is None or number < 0 for number in numbers.values()):
             raise ValueError("it must map every layer or tensor to a module number, like fc1=0,fc2=0,fc3=1")
         return numbers
-    if (number := _whole(value)) is None:
+    if (number := _whole_number(value)) is None:
         raise ValueError('it must be a whole number, "layers", "tensors", or a mapping like fc1=0,fc2=0,fc3=1')
     return number
 
 
-def _whole(value: Any) -> int | None:
-    """The whole number that a value or its text is, if it is one."""
+def _whole_number(value: Any) -> int | None:
+    """The whole number that a value, or its text, stands for; None if it is not one."""
     try:
         return None if isinstance(value, bool) or float(value) != int(value) else int(value)
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _strength(value: Any) -> Any:
+def _parse_strength(value: Any) -> Any:
     """0.5, "0.5", or one per past task: (0.5, 0.1), "0.5,0.1"."""
     many = value.split(",") if isinstance(value, str) and "," in value else value
     try:
@@ -60,7 +60,7 @@ def _decided_by_benchmark(**options: Any) -> Any:
 
 
 class _CommonFields(BaseModel):
-    """One run. Fields left out take the benchmark's defaults; the paper's methods are values of the same few knobs."""
+    """The fields that all methods know. Fields left out take the benchmark's defaults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -68,20 +68,20 @@ class _CommonFields(BaseModel):
     method: str = Field("gem", description=f"{', '.join(METHODS)}; gem is the whole family, the knobs below decide which")
     network: str = _decided_by_benchmark(description=f"the network: {', '.join(networks.NETWORKS)}")
 
-    modules: Annotated[int | partition.Each | dict[str, int], BeforeValidator(_modules)] = Field(
+    modules: Annotated[int | partition.Each | dict[str, int], BeforeValidator(_parse_modules)] = Field(
         1,
         description="number D of parameter modules; or layers, or tensors, for a module each; or a mapping of layers, "
         "tensors or what their names begin with, like fc1=0,fc2=0,fc3=1",
     )
     splits: int = Field(1, ge=1, description="memory splits K per past task")
     split_by: Literal["random", "class", "order"] = Field("random", description="how a task's memory is split")
-    strength: Annotated[float | tuple[float, ...], BeforeValidator(_strength)] = Field(
+    strength: Annotated[float | tuple[float, ...], BeforeValidator(_parse_strength)] = Field(
         0.5, description="memory strength, or one per past task, separated by commas"
     )
     strength_kind: StrengthKind = Field("dual-floor", description="v ≥ strength, or ⟨ĝ,z⟩ ≥ strength")
     solver: Solver = Field("exact", description="quadprog, or the closed form")
     trigger: Trigger = Field(
-        "violation", description="restrict a module only when some memory row speaks against the step, or always"
+        "violation", description="restrict a module only when the gradient violates a constraint of its memory, or always"
     )
     ridge: float = Field(RIDGE, ge=0, description="added to the diagonal of the dual problem")
     ridge_kind: RidgeKind = Field("relative", description="to each row's ‖ĝ‖², or absolute (GEM's code: 1e-3)")
@@ -103,7 +103,7 @@ class _CommonFields(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_in(cls, given: Any) -> Any:
+    def _fill_in_defaults(cls, given: Any) -> Any:
         """Fields left out (or None) get the benchmark's defaults, so equal runs have equal configs."""
         if not isinstance(given, Mapping):
             return given
@@ -114,30 +114,31 @@ class _CommonFields(BaseModel):
             raise ValueError(f"benchmark is {name!r}; it must be one of {', '.join(BENCHMARKS)}")
         method = str(given.get("method", cls.model_fields["method"].default))
         filled = {**benchmark.defaults, "lr": _learning_rate(benchmark, method), **given}
-        steps, size = _whole(filled["iterations"]), _whole(filled["batch_size"])
+        steps, size = _whole_number(filled["iterations"]), _whole_number(filled["batch_size"])
         if "memory" not in given and steps and size and steps * size > 0:
-            filled["memory"] = min(filled["memory"], steps * size)  # a short task has less to remember
+            filled["memory"] = min(filled["memory"], steps * size)  # a short task shows fewer samples
         return filled
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        facts = self.facts
+    def _check_consistency(self) -> Self:
+        """Check what depends on several fields, or on the benchmark and the network."""
+        info = self.benchmark_info
         self._require("method", self.method in METHODS, f"it must be one of {', '.join(METHODS)}")
         self._require("network", self.network in networks.NETWORKS, f"it must be one of {', '.join(networks.NETWORKS)}")
         network = networks.NETWORKS[self.network]
-        has = f"{self.benchmark} has {networks.in_words(facts.shape)}"
-        self._require("network", network.fits(facts.shape), f"{network.requirement}, and {has}")
-        self._require("tasks", self.tasks <= facts.max_tasks, f"{self.benchmark} has at most {facts.max_tasks}")
-        shown = min(self.iterations * self.batch_size, facts.train_per_task)
+        has = f"{self.benchmark} has {networks.shape_text(info.shape)}"
+        self._require("network", network.fits(info.shape), f"{network.requirement}, and {has}")
+        self._require("tasks", self.tasks <= info.max_tasks, f"{self.benchmark} has at most {info.max_tasks}")
+        shown = min(self.iterations * self.batch_size, info.train_per_task)
         a_task_shows = f"a task of {self.iterations} iterations × {self.batch_size} samples shows {shown} different ones"
         fits = not METHODS[self.method].keeps_samples_per_task or self.memory <= shown
         self._require("memory", fits, f"{a_task_shows}, so it must be at most that")
-        self._require("batch_size", self.batch_size <= facts.train_per_task, f"a task has {facts.train_per_task} images")
+        self._require("batch_size", self.batch_size <= info.train_per_task, f"a task has {info.train_per_task} images")
         for field in ("splits", "snap_splits"):
             self._require(field, getattr(self, field) <= self.memory, f"memory holds {self.memory} samples per task")
             if self.split_by == "class":
-                fits = getattr(self, field) <= facts.classes_per_task
-                self._require(field, fits, f"a task has {facts.classes_per_task} classes, and splits are by class")
+                fits = getattr(self, field) <= info.classes_per_task
+                self._require(field, fits, f"a task has {info.classes_per_task} classes, and splits are by class")
         if isinstance(self.strength, tuple):
             enough = len(self.strength) == self.tasks - 1
             self._require(
@@ -150,19 +151,20 @@ class _CommonFields(BaseModel):
         return self
 
     def canonical(self) -> Self:
-        """The same run written in one way: equal runs have equal canonical forms, with defaults where nothing matters."""
+        """The normal form of this run: equal runs have the same one, with defaults in the fields that do not matter."""
         values = {name: getattr(self, name) for name in self.relevant_fields()}
         if "strength" in values:
             strengths = tuple(map(abs, np.atleast_1d(self.strength).tolist()))  # abs: −0 is 0
             values["strength"] = strengths[0] if len(set(strengths)) == 1 else strengths
         if "modules" in values:
-            values["modules"] = _simplest(self.network, self.facts.shape, self.facts.classes, self.module_of)
+            info = self.benchmark_info
+            values["modules"] = _simplest_modules(self.network, info.shape, info.classes, self.module_of)
         if values.get("snap_splits") == self.splits:
             values["snap_splits"] = 0
         return type(self).model_validate(values)
 
     def stored(self) -> str:
-        """As JSON, without the fields that do not matter: a store outlives the fields of other methods."""
+        """As JSON, without the fields that do not matter: later versions may not know the fields of other methods."""
         return self.model_dump_json(include=set(self.relevant_fields()))
 
     def relevant_fields(self) -> list[str]:
@@ -171,31 +173,31 @@ class _CommonFields(BaseModel):
         return [name for name in type(self).model_fields if name not in irrelevant]
 
     def _irrelevant_fields(self) -> set[str]:
-        """Fields of other methods, and those to which other fields of this run leave no meaning."""
-        others = {name for name in learners.fields_of_some() if not learners.uses(self.method, name)}
-        return others | METHODS[self.method].meaningless(cast("RunConfig", self))
+        """Fields of other methods, and those that have no effect because of other fields of this run."""
+        others = {name for name in learners.method_specific_fields() if not learners.uses(self.method, name)}
+        return others | METHODS[self.method].fields_without_effect(cast("RunConfig", self))
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())
 
-    def _require(self, field: str, holds: bool, otherwise: str) -> None:
-        if not holds:
-            raise ValueError(f"{field} is {getattr(self, field)!r}; {otherwise}")
+    def _require(self, field: str, is_valid: bool, requirement: str) -> None:
+        if not is_valid:
+            raise ValueError(f"{field} is {getattr(self, field)!r}; {requirement}")
 
     @property
-    def facts(self) -> Benchmark:
-        """What the benchmark says of itself."""
+    def benchmark_info(self) -> Benchmark:
+        """The description of the benchmark."""
         return BENCHMARKS[self.benchmark]
 
     @property
     def module_of(self) -> partition.Partition:
         """The module of each parameter tensor."""
         wanted = tuple(self.modules.items()) if isinstance(self.modules, dict) else self.modules
-        return _module_of(self.network, self.facts.shape, self.facts.classes, wanted)
+        return _module_of(self.network, self.benchmark_info.shape, self.benchmark_info.classes, wanted)
 
     @property
-    def modules_in_words(self) -> str:
-        """Their number; a star marks a partition of the user's own."""
+    def module_count_text(self) -> str:
+        """The number of modules; a star marks a partition that the user gave as a mapping."""
         count = max(self.module_of) + 1
         return f"{count}*" if isinstance(self.modules, dict) and count > 1 else f"{count}"
 
@@ -205,18 +207,18 @@ class _CommonFields(BaseModel):
         return METHODS[self.method].label(cast("RunConfig", self))
 
 
-_own_fields: dict[str, Any] = {name: option for method in METHODS.values() for name, option in method.options.items()}
+_method_fields: dict[str, Any] = {name: option for method in METHODS.values() for name, option in method.options.items()}
 if TYPE_CHECKING:
 
     class RunConfig(_CommonFields):
         def __getattr__(self, name: str) -> Any: ...  # the fields of the methods
 
 else:
-    RunConfig = create_model("RunConfig", __base__=_CommonFields, __module__=__name__, **_own_fields)
+    RunConfig = create_model("RunConfig", __base__=_CommonFields, __module__=__name__, **_method_fields)
 
 
 def _learning_rate(benchmark: Benchmark, method: str) -> float:
-    """What was found for the method on this benchmark; the method says so, or the benchmark."""
+    """The learning rate measured for the method on this benchmark, from the description of the method or the benchmark."""
     found = METHODS[method].learning_rates.get(benchmark.name) if method in METHODS else None
     return found or benchmark.learning_rates.get(method, DEFAULT_LR)
 
@@ -230,12 +232,14 @@ def _module_of(
 
 
 @lru_cache(maxsize=1000)
-def _simplest(network: str, shape: networks.Shape, classes: int, module_of: partition.Partition) -> int | dict[str, int]:
-    return partition.simplest(networks.layers(network, shape, classes), module_of)
+def _simplest_modules(
+    network: str, shape: networks.Shape, classes: int, module_of: partition.Partition
+) -> int | dict[str, int]:
+    return partition.simplest_modules(networks.layers(network, shape, classes), module_of)
 
 
 def explain(error: ValidationError) -> str:
-    """The first thing that is wrong, in one sentence: the field, what was given, what is allowed."""
+    """The first error in one sentence: the field, what was given, what is allowed."""
     first = error.errors()[0]
     message = first["msg"].removeprefix("Value error, ")
     if not first["loc"]:

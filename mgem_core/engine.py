@@ -1,4 +1,4 @@
-"""run(config) → events: for each batch, observe; now and then, probe; at each task's end, evaluate and save."""
+"""run(config) → events: steps, some of which are probed; each task ends with an evaluation and a checkpoint."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from mgem_core.dual import NoSolutionError
 from mgem_core.errors import UsageError
 from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.fingerprints import code_has_changed
-from mgem_core.gradients import Gradient, full_gradient, inner, kept_statistics, memory_rows
+from mgem_core.gradients import Gradient, full_gradient, inner, memory_rows, preserved_statistics
 from mgem_core.home import replace_file, set_aside
 from mgem_core.keys import run_key
 from mgem_core.learners import shares_network, uses
 from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
-from mgem_core.networks import NETWORKS, _initialised  # noqa: F401  (loaded with the rest, so that keys name it rightly)
+from mgem_core.networks import NETWORKS, _initialised  # noqa: F401  (loaded now, so that it is the code in the key)
 from mgem_core.randomness import rng
-from mgem_core.streams import _views  # noqa: F401  (for the same reason)
+from mgem_core.streams import _views  # noqa: F401  (likewise)
 from mgem_core.streams._stream import Batch
 
-LOADED_WHOLE = not code_has_changed()  # since mgem_core was imported; from here on, this process runs what its keys name
+CODE_IS_UNCHANGED = not code_has_changed()  # since mgem_core was imported: this process runs the code that its keys name
 
 
 def run(
@@ -44,20 +44,21 @@ def run(
     checkpoint_seconds: float = 30.0,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
-    """Train as `config` says and yield what happens.
+    """Train as `config` says and yield events.
 
     On the same machine, with the same torch build and number of threads, the same config yields the same numbers to the
     last bit, interrupted or not.
 
     State is saved to the file `checkpoint` (or handed to it as bytes, if it is a function) after every task and every
-    `checkpoint_seconds` in between. `resume` continues from such a file or bytes; a file goes on being renewed unless
-    `checkpoint` says otherwise. A checkpoint that is damaged or of other code is set aside, and the run starts from the
-    beginning: Started.notice says so. A request that cannot be met raises UsageError here, before anything runs.
-    When `is_cancelled` becomes true, RunCancelledError is raised soon, also in the middle of a long measurement.
+    `checkpoint_seconds` in between. `resume` continues from such a file or bytes; later checkpoints go
+    to the same file unless `checkpoint` names another. A checkpoint that is damaged or was written by other code is set
+    aside, and the run starts from the beginning, with the reason in Started.notice. A request that cannot be met raises
+    UsageError here, before anything runs. When `is_cancelled` becomes true, RunCancelledError is raised soon, also in the
+    middle of a long measurement.
     """
-    if not LOADED_WHOLE:
+    if not CODE_IS_UNCHANGED:
         raise UsageError("the code of mgem was edited while this process loaded it; start the process again.")
-    if missing := config.facts.missing():
+    if missing := config.benchmark_info.missing():
         raise UsageError(missing)
     device = pick_device(config.device)
     file = None if resume is None or isinstance(resume, bytes) else Path(resume)
@@ -69,15 +70,15 @@ def run(
         save = partial(replace_file, target)
     make = partial(_Run, config, device, save, checkpoint_seconds, is_cancelled)
     with torch_threads(config.threads):
-        one = make()
+        training = make()
         if content is not None:
             try:
-                one.restore(content)
+                training.restore(content)
             except checkpoints.UnusableCheckpointError as error:
                 aside = f" It was set aside as {set_aside(file)}." if file else ""
-                one = make()  # restoring may have changed the other one already
-                one.notice = f"It started again from the beginning: its checkpoint {error}.{aside}"
-    return one.events()
+                training = make()  # anew, because restoring may have changed some of the state
+                training.notice = f"It started again from the beginning: its checkpoint {error}.{aside}"
+    return training.events()
 
 
 class RunCancelledError(Exception):
@@ -86,7 +87,7 @@ class RunCancelledError(Exception):
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Use that many threads within: one by default, since on small networks more are slower."""
+    """Let torch use that many threads meanwhile."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -122,7 +123,7 @@ class _Run:
     ):
         self.config, self.save, self.save_seconds, self.is_cancelled = config, save, save_seconds, is_cancelled
         self.key, self.notice = run_key(config, device.type), ""
-        self.stream = config.facts.open(config.tasks, config.seed).to(device)
+        self.stream = config.benchmark_info.open(config.tasks, config.seed).to(device)
         self.learner = learners.create(config, self.stream, device)
         self.task = self.step = 0  # the next step to take
         self.R = np.full((config.tasks, config.tasks), np.nan)
@@ -132,7 +133,7 @@ class _Run:
             self.learner.check(task, self._shown(task))
 
     def events(self) -> Iterator[Event]:
-        """All events; torch has the caller's number of threads again while the caller has an event."""
+        """All events. While the caller handles one, torch has the caller's number of threads again."""
         events = self._events()
         try:
             while True:
@@ -148,38 +149,38 @@ class _Run:
         self.started = self.saved = monotonic()
         names = tuple(task.name for task in self.stream.tasks)
         parameters = sum(p.numel() for p in self.learner.networks.parameters())
-        where = self.task, self.step, self.key, self.notice
-        yield Started(self.config.label, names, self.config.iterations, parameters, *where)
+        start = self.task, self.step, self.key, self.notice
+        yield Started(self.config.label, names, self.config.iterations, parameters, *start)
         for event in self._tasks():
             self.yielded += 1
             yield event
         yield self._finished()
 
     def _tasks(self) -> Iterator[Event]:
-        """Every task from where the run stands: its steps, then its row of R."""
+        """The events of all tasks that are left: of the steps of each, then its row of R."""
         self.status: Literal["finished", "diverged", "failed"] = "finished"
         self.message = ""
         try:
             while self.task < self.config.tasks:
                 yield from self._steps()
                 row = np.array([self._accuracy(task) for task in range(self.config.tasks)])
-                self.learner.learned(self.task, self._shown(self.task))
-                yield TaskLearned(self.task, row, self._elapsed())  # before it is saved: rather twice than never
+                self.learner.finish_task(self.task, self._shown(self.task))
+                yield TaskLearned(self.task, row, self._elapsed())  # before saving: better twice than never
                 self.R[self.task] = row
                 self.task, self.step = self.task + 1, 0
                 self._save()
         except FloatingPointError as error:
             remedy = f"with learning rate {self.config.lr:g}; try a smaller learning rate"
-            self.status, self.message = "diverged", f"{error}, {self._where()} {remedy}"
+            self.status, self.message = "diverged", f"{error}, {self._position()} {remedy}"
         except NoSolutionError as error:
             remedy = "try a larger ridge, fewer splits or the approx solver"
-            self.status, self.message = "failed", f"{error}, {self._where()}; {remedy}"
+            self.status, self.message = "failed", f"{error}, {self._position()}; {remedy}"
 
-    def _where(self) -> str:
+    def _position(self) -> str:
         return f"after {self.step} steps of task {self.task + 1}"
 
     def _images(self, task: int, step: int) -> NDArray[np.int64]:
-        """The images of one step: passes over the task's training set follow each other, each shuffled anew."""
+        """The indices of the images of one step; each pass over the training set has its own random order."""
         train, size = self.stream.tasks[task].train, self.config.batch_size
         first, start = divmod(step * size, len(train))
         passes = [
@@ -188,46 +189,46 @@ class _Run:
         return train[np.concatenate(passes)[start : start + size]]
 
     def _shown(self, task: int) -> NDArray[np.int64]:
-        """The different images that a task shows, in their order."""
+        """The indices of the different images that a task shows, in the order of the first pass."""
         train, steps = self.stream.tasks[task].train, self.config.iterations * self.config.batch_size
         return train[_shuffled(self.config.seed, task, 0, len(train))[:steps]]
 
     def _steps(self) -> Iterator[Event]:
         config = self.config
-        every, recent, last = max(1, config.iterations // 20), _Recent(), monotonic()
+        every, means, last = max(1, config.iterations // 20), _StepMeans(), monotonic()
         while self.step < config.iterations:
             self._check_cancelled()
-            looking = self._look()
+            measurement = self._prepare_measurement()
             start = perf_counter()
             step = self.learner.observe(self.task, self.step, self._images(self.task, self.step))
             loss = float(step.loss)
-            taken = perf_counter() - start
+            seconds = perf_counter() - start
             if not math.isfinite(loss):
                 raise FloatingPointError("the loss is not finite")
             self.step += 1
-            self.step_seconds += taken
-            recent.add(loss, step, taken)
+            self.step_seconds += seconds
+            means.add(loss, step, seconds)
             if self.step % every == 0 or self.step == config.iterations or monotonic() - last > 1:
-                yield recent.event(self.task, self.step)
-                recent, last = _Recent(), monotonic()
-            if looking:
-                yield from looking.events(self.task, self.step, step)
+                yield means.event(self.task, self.step)
+                means, last = _StepMeans(), monotonic()
+            if measurement:
+                yield from measurement.events(self.task, self.step, step)
             if monotonic() - self.saved > self.save_seconds:
                 self._save()
 
-    def _look(self) -> _Look | None:
-        """The gradients that the step to come will be held against, where a probe or a snapshot is due."""
+    def _prepare_measurement(self) -> _Measurement | None:
+        """The gradients with which the next step will be compared, if it is to be probed or snapped; otherwise None."""
         config = self.config
         probe = config.probe_every and self.step % config.probe_every == 0
         snap = uses(config.method, "snap_every") and config.snap_every and self.step % config.snap_every == 0
         if not (probe or snap) or self.task == 0 or not shares_network(config.method):
             return None
-        with kept_statistics(self.learner.network):
+        with preserved_statistics(self.learner.network):
             true = [self._true_gradient(s) for s in range(self.task)]
             memory = self.learner.memory(config.snap_splits or config.splits) if snap else None
             rows = memory_rows(self.learner.network, memory) if memory else None
         sizes = np.reshape(memory.sizes, (self.task, -1)) if memory else None
-        return _Look(bool(probe), true, rows, sizes)
+        return _Measurement(bool(probe), true, rows, sizes)
 
     def _true_gradient(self, task: int) -> Gradient:
         train = self.stream.tasks[task].train
@@ -245,26 +246,26 @@ class _Run:
 
     @torch.no_grad()
     def _accuracy(self, task: int) -> float:
-        """Percent of the task's test images told right."""
+        """Percent of the task's test images that are classified correctly."""
         network = self.learner.network_of(task)
         network.eval()
-        test, right = self.stream.tasks[task].test, 0
+        test, correct = self.stream.tasks[task].test, 0
         for batch in self._chunks(task, test):
             logits = network(batch.x)
             if not logits.isfinite().all():
                 raise FloatingPointError("the network's answers are not finite")
             if batch.mask is not None:
                 logits = logits.masked_fill(~batch.mask, -torch.inf)
-            right += int((logits.argmax(1) == batch.y).sum())
+            correct += int((logits.argmax(1) == batch.y).sum())
         network.train()
-        return 100 * right / len(test)
+        return 100 * correct / len(test)
 
     def _elapsed(self) -> float:
         return self.seconds + monotonic() - self.started
 
     def _finished(self) -> Finished:
         acc, fwd, bwd = acc_fwd_bwd(self.R)
-        if not shares_network(self.config.method):  # so nothing is transferred
+        if not shares_network(self.config.method):  # without sharing there is no transfer
             fwd = bwd = math.nan
         steps = self.task * self.config.iterations + self.step
         weights = hashlib.sha256()
@@ -283,7 +284,7 @@ class _Run:
             self.save(checkpoints.pack(header, state))
 
     def restore(self, content: bytes) -> None:
-        """Go on from a checkpoint; one that is not wholly this run's state is refused."""
+        """Continue from a checkpoint; raise UnusableCheckpointError if it is not a complete state of this run."""
         header, state = checkpoints.unpack(content, self.config, self.key)
         try:
             self.task, self.step, self.yielded = header.task, header.step, header.events
@@ -298,7 +299,7 @@ class _Run:
                 raise ValueError("a time out of its range")
             shown = [self._shown(task) for task in range(self.task)]
             self.learner.restore(state["learner"], shown, self.task * self.config.iterations + self.step)
-        except Exception as error:  # whatever is in there, the run must not go on from it
+        except Exception as error:  # the content may raise anything; in each case the run must not continue from it
             raise checkpoints.UnusableCheckpointError(f"is damaged ({type(error).__name__}: {error})") from None
 
 
@@ -308,8 +309,8 @@ def _shuffled(seed: int, task: int, number: int, images: int) -> NDArray[np.int6
     return rng(seed, "order", task, number).permutation(images)
 
 
-class _Recent:
-    """Sums over the steps since the last Stepped event."""
+class _StepMeans:
+    """Means over the steps since the last Stepped event."""
 
     def __init__(self) -> None:
         self.steps, self.loss, self.violated, self.seconds, self.retries = 0, 0.0, 0.0, 0.0, 0
@@ -326,8 +327,8 @@ class _Recent:
         return Stepped(task, step, self.loss / n, self.violated / n, self.seconds / n, self.retries)
 
 
-class _Look:
-    """Gradients taken before a step, at the same parameters as the step's own."""
+class _Measurement:
+    """Gradients taken before a step, at the same parameters as the gradient of the step."""
 
     def __init__(self, probe: bool, true: list[Gradient], rows: Gradient | None, sizes: np.ndarray | None):
         self.probe, self.true, self.rows, self.sizes = probe, true, rows, sizes

@@ -1,5 +1,5 @@
-"""What went wrong because of what was asked for, not because of the code."""
+"""The error for requests that cannot be met."""
 
 
 class UsageError(ValueError):
-    """A request that cannot be met, said in one sentence that tells what to do instead."""
+    """A request that cannot be met. The message is one sentence that says what to do instead."""

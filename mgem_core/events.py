@@ -1,4 +1,4 @@
-"""What a run tells while it goes on: plain data, without torch, ready to be pickled or stored."""
+"""The events of a run: plain data, without torch, ready to be pickled or stored."""
 
 from dataclasses import dataclass
 from math import isnan
@@ -28,17 +28,17 @@ class Stepped:
     loss: float
     violated: float  # share of module problems with a violated constraint
     seconds_per_step: float
-    retries: int  # times the exact solver had to be asked again with a larger ridge
+    retries: int  # times the exact solver needed a larger ridge
 
 
 @dataclass(frozen=True)
 class Probed:
-    """One step seen from outside: its direction z against the gradients that matter."""
+    """One step measured: inner products of its direction z with the gradients of past tasks and of the batch."""
 
     task: int
     step: int
     gs_z: np.ndarray  # [S] ⟨g_s, z⟩, g_s on the full training set of past task s
-    memory_z: np.ndarray  # [S] ⟨ĝ_s, z⟩, ĝ_s on the memory of task s; NaN for methods that restrict nothing by it
+    memory_z: np.ndarray  # [S] ⟨ĝ_s, z⟩, ĝ_s on the memory of task s; NaN for methods without constraints on it
     gt_z: float  # ⟨g_t, z⟩, g_t on the current batch
     norm_z: float
     norm_gs: np.ndarray  # [S]
@@ -47,7 +47,7 @@ class Probed:
 
 @dataclass(frozen=True)
 class Snapped:
-    """The Gram matrices of one step, from which the lens answers "what if" without a network.
+    """The Gram matrices of one step: all that is needed to compute z for other modules, splits and strengths.
 
     gram [L, M, M], one matrix per parameter tensor; its M rows are g_t, then g_s of every past task, then the memory
     rows, task by task. `sizes` [S, K] are their sample counts, so coarser splits are weighted means of finer ones.
@@ -77,12 +77,12 @@ class Finished:
     seconds: float
     seconds_per_step: float
     fingerprint: str  # of the final weights: equal exactly when they are, to the last bit
-    events: int | None = None  # how many it yielded in all, without Started and this one
+    events: int | None = None  # number of events of the run, without Started and this one
 
 
 Event = Started | Stepped | Probed | Snapped | TaskLearned | Finished
 
 
 def number(value: float) -> float | None:
-    """A number as JSON and SQL have it: NaN is none."""
+    """A number for JSON and SQL, which have no NaN: it becomes None."""
     return None if isnan(value) else float(value)

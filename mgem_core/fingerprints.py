@@ -1,7 +1,7 @@
-"""What this process runs: fingerprints of the code that decides numbers, and versions of the libraries that compute them.
+"""Fingerprints of the code that decides numbers, and versions of the libraries that compute them.
 
-They are taken before that code is loaded (the first thing that `import mgem_core` does), so that a later edit can be told
-from what was loaded. This file imports nothing of the project.
+They are taken before that code is loaded (it is the first thing that `import mgem_core` does), so that an edit after that
+is noticed. This file imports nothing of the project.
 """
 
 import ast
@@ -22,32 +22,32 @@ LIBRARIES = ("torch", "numpy", "quadprog", "torchvision", "mlxtend")
 
 def parts() -> list[str]:
     """Everything that decides the numbers of some run: files of code, and libraries."""
-    own = [file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.py") if file.stem != "__init__"]
-    return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in own), *LIBRARIES]
+    files = [file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.py") if file.stem != "__init__"]
+    return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in files), *LIBRARIES]
 
 
 def shared_parts() -> list[str]:
-    """The core, and in each folder what its files share."""
+    """The core, and in each folder the files whose names begin with an underscore, which the others share."""
     return [name for name in parts() if name in CORE or "/_" in name]
 
 
 def remember_code() -> None:
-    """Note the code and the libraries of now; what changes later is not what this process runs."""
+    """Take the fingerprints of the code that this process is about to load, and the versions of its libraries."""
     for name in parts():
         part_at_start(name)
 
 
 def code_has_changed() -> bool:
-    """Is the code on disk, or an installed library, other than what this process runs? Comments do not count."""
-    return any(part_now(name) != part_at_start(name) for name in parts())
+    """Does the code on disk, or an installed library, differ from what this process runs? Comments do not count."""
+    return any(part_on_disk(name) != part_at_start(name) for name in parts())
 
 
 @cache
 def part_at_start(name: str) -> str:
-    return part_now(name)
+    return part_on_disk(name)
 
 
-def part_now(name: str) -> str:
+def part_on_disk(name: str) -> str:
     """A library's version, or a fingerprint of the code in a file; empty if it is not there, or being edited."""
     try:
         if name in LIBRARIES:
@@ -67,7 +67,7 @@ def library_version(library: str) -> str:
 
 @lru_cache(maxsize=1000)
 def _code(file: Path, changed: int, size: int) -> str:
-    """The code in a file, as it was at that time, without comments, docstrings and formatting."""
+    """A fingerprint of the code in a file, without comments, docstrings and formatting; read again when it has changed."""
     tree = ast.parse(file.read_bytes())
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):

@@ -1,4 +1,4 @@
-"""Network and batches → gradients, one tensor per parameter; memory rows in as few passes as is fastest."""
+"""Network and batches → gradients, one tensor per parameter; memory rows in the number of passes that is fastest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Gradient = list[Tensor]  # one tensor per parameter, shaped like it; rows have o
 
 
 def losses(logits: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
-    """Cross-entropy per sample [N]; logits outside the task's own classes do not count."""
+    """Cross-entropy per sample [N]; logits outside the classes of the task do not count."""
     if mask is not None:
         logits = logits.masked_fill(~mask, -torch.inf)
     return cross_entropy(logits, y, reduction="none")
@@ -31,8 +31,8 @@ def gradient(network: nn.Module, batch: Batch) -> tuple[Tensor, Gradient]:
 
 
 @contextmanager
-def kept_statistics(network: nn.Module) -> Iterator[None]:
-    """Passes within leave the running statistics of batch norms as they were: looking must not change the run."""
+def preserved_statistics(network: nn.Module) -> Iterator[None]:
+    """Restore the running statistics of batch norms afterwards, because a measurement must not change the run."""
     before = [buffer.clone() for buffer in network.buffers()]
     try:
         yield
@@ -82,15 +82,15 @@ def pack(rows: Sequence[Batch]) -> Memory:
 def memory_rows(network: nn.Module, memory: Memory) -> Gradient:
     """The gradient of every memory row: per parameter a tensor [C, …].
 
-    In one pass where all parameters are in linear layers; otherwise a pass per row, so that a batch norm sees each row as a
-    batch of its own and keeps its statistics, as in GEM's code: evaluation of old tasks then sees all tasks' statistics.
+    In one pass if all parameters are in linear layers; otherwise a pass per row, so that a batch norm normalises each row
+    as a separate batch and updates its running statistics with it, as in GEM's code: they then cover all tasks.
     `perf/rows.py` measures both ways, and vmap.
     """
     return rows_at_once(network, memory) if _all_linear(network) else rows_one_by_one(network, memory)
 
 
 def rows_one_by_one(network: nn.Module, memory: Memory) -> Gradient:
-    """Each row is copied once, to its place; of a large network there is never more than one row besides them."""
+    """A pass per row. Each row is copied to its place at once, so that memory holds one more row at most."""
     rows = [p.new_empty(len(memory.sizes), *p.shape) for p in network.parameters()]
     for c in range(len(memory.sizes)):
         for rows_l, g_l in zip(rows, gradient(network, memory.row(c))[1], strict=True):
@@ -102,9 +102,9 @@ def rows_at_once(network: nn.Module, memory: Memory) -> Gradient:
     """Linear layers only: a row's weight gradient is Σ_i δ_i a_iᵀ over its samples, so all rows are one batched product."""
     C, n = memory.y.shape
     mask = None if memory.mask is None else memory.mask.repeat_interleave(n, dim=0)
-    every = Batch(memory.x.flatten(0, 1), memory.y.flatten(), mask)
+    samples = Batch(memory.x.flatten(0, 1), memory.y.flatten(), mask)
     rows = []
-    for a, delta in _inputs_and_deltas(network, every, memory.weight.flatten()):
+    for a, delta in _inputs_and_deltas(network, samples, memory.weight.flatten()):
         delta = delta.view(C, n, -1)
         rows += [torch.bmm(delta.transpose(1, 2), a.view(C, n, -1)), delta.sum(1)]
     return rows
@@ -113,12 +113,12 @@ def rows_at_once(network: nn.Module, memory: Memory) -> Gradient:
 def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
     """Mean over samples of the squared gradient of each one: the diagonal of the empirical Fisher matrix.
 
-    In evaluation mode: a sample alone has no batch statistics.
+    In evaluation mode, because one sample has no batch statistics.
     """
     n = len(samples.y)
     if _all_linear(network):
-        taps = _inputs_and_deltas(network, samples, torch.ones_like(samples.y, dtype=torch.float32))
-        squares = [(delta.square(), a.square()) for a, delta in taps]
+        per_layer = _inputs_and_deltas(network, samples, torch.ones_like(samples.y, dtype=torch.float32))
+        squares = [(delta.square(), a.square()) for a, delta in per_layer]
         return [t / n for delta2, a2 in squares for t in (delta2.T @ a2, delta2.sum(0))]
     network.eval()
     total = [torch.zeros_like(p) for p in network.parameters()]
@@ -131,7 +131,7 @@ def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
 
 
 def _all_linear(network: nn.Module) -> bool:
-    """Is every parameter the weight or bias of a linear layer, and to be learned?"""
+    """Is every parameter the weight or bias of a linear layer, and trainable?"""
     owners = [module for module in network.modules() if list(module.parameters(recurse=False))]
     linear = all(isinstance(module, nn.Linear) and module.bias is not None for module in owners)
     return linear and all(p.requires_grad for p in network.parameters())
@@ -142,23 +142,25 @@ def _inputs_and_deltas(network: nn.Module, batch: Batch, weight: Tensor) -> list
 
     Both are zero for a layer that the network does not use.
     """
-    seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+    recorded: dict[nn.Module, tuple[Tensor, Tensor]] = {}
 
-    def tap(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        seen[layer] = inputs[0].detach(), output
+    def record(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        recorded[layer] = inputs[0].detach(), output
 
     layers = [module for module in network.modules() if isinstance(module, nn.Linear)]
-    hooks = [layer.register_forward_hook(tap) for layer in layers]
+    hooks = [layer.register_forward_hook(record) for layer in layers]
     loss = (losses(network(batch.x), batch.y, batch.mask) * weight).sum()
     for hook in hooks:
         hook.remove()
-    used = [layer for layer in layers if layer in seen]
+    used = [layer for layer in layers if layer in recorded]
     deltas = dict(
-        zip(used, torch.autograd.grad(loss, [seen[layer][1] for layer in used], materialize_grads=True), strict=True)
+        zip(used, torch.autograd.grad(loss, [recorded[layer][1] for layer in used], materialize_grads=True), strict=True)
     )
     n, zeros = len(batch.y), batch.x.new_zeros
     return [
-        (seen[layer][0], deltas[layer]) if layer in seen else (zeros(n, layer.in_features), zeros(n, layer.out_features))
+        (recorded[layer][0], deltas[layer])
+        if layer in recorded
+        else (zeros(n, layer.in_features), zeros(n, layer.out_features))
         for layer in layers
     ]
 

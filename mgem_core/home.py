@@ -1,12 +1,12 @@
-"""Where results and data live: MGEM_HOME (default: the project's data_cache/), MGEM_DATA (default: MGEM_HOME)."""
+"""Where results and data are stored: MGEM_HOME (default: the project's data_cache/), MGEM_DATA (default: MGEM_HOME)."""
 
 import os
 from pathlib import Path
 
 
 def home() -> Path:
-    beside = Path(__file__).parents[1] / "data_cache"
-    return Path(os.environ.get("MGEM_HOME") or (beside if beside.is_dir() else "data_cache"))
+    of_project = Path(__file__).parents[1] / "data_cache"
+    return Path(os.environ.get("MGEM_HOME") or (of_project if of_project.is_dir() else "data_cache"))
 
 
 def data_root() -> Path:
@@ -14,12 +14,12 @@ def data_root() -> Path:
 
 
 def partial_of(path: Path) -> Path:
-    """Where a file is written first: one name, so that what a killed process left is overwritten."""
+    """Where a file is written first; always the same name, so that what a killed process left is overwritten."""
     return path.with_name(f"{path.name}.partial")
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file that is either the whole old one or the whole new one, whatever happens meanwhile."""
+    """Replace a file atomically: whatever happens, it has either its old content or the new one."""
     partial = partial_of(path)
     try:
         with partial.open("wb") as file:
@@ -38,12 +38,12 @@ def aside_of(path: Path) -> Path:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a file that is of no use any more but may be worth a look; the last one of that name is kept."""
+    """Rename a file that cannot be used, so that it can be inspected; an earlier one that was set aside is overwritten."""
     return path.replace(aside_of(path))
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Another one when the file was replaced; None when it is not there."""
+    """Device and inode number, which differ after the file was replaced; None if there is no file."""
     try:
         status = path.stat()
         return status.st_dev, status.st_ino

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import metadata
 
 from mgem_core.config import RunConfig
-from mgem_core.fingerprints import part_at_start, part_now, shared_parts
+from mgem_core.fingerprints import part_at_start, part_on_disk, shared_parts
 from mgem_core.learners import METHODS
 from mgem_core.networks import NETWORKS
 from mgem_core.streams import BENCHMARKS
@@ -26,15 +26,15 @@ def run_key(config: RunConfig, device: str) -> str:
 
 
 def expected_keys(configs: Sequence[RunConfig]) -> list[str]:
-    """The keys that runs will have if they are trained now, by a process that starts now."""
-    part = cache(part_now)  # looked up once for all of them
+    """The keys that runs would get from a process that starts now, with the code on disk."""
+    part = cache(part_on_disk)  # each part is read once for all configs
     return [_key(config, expected_device(config.device), part) for config in configs]
 
 
 def _key(config: RunConfig, device: str, part: Callable[[str], str]) -> str:
     canonical = config.canonical()
     fields = {name: getattr(canonical, name) for name in canonical.relevant_fields()}
-    packages = (*NETWORKS[config.network].packages, *config.facts.packages)
+    packages = (*NETWORKS[config.network].packages, *config.benchmark_info.packages)
     decisive = {
         "config": {**fields, "modules": canonical.module_of, "device": device},
         "code": code_version(config, part),
@@ -44,13 +44,13 @@ def _key(config: RunConfig, device: str, part: Callable[[str], str]) -> str:
 
 
 def code_version(config: RunConfig, part: Callable[[str], str]) -> str:
-    """A fingerprint of the core's code and of this method's, this benchmark's and this network's own."""
-    names = [*_shared_parts(), *own_parts(config)]
+    """A fingerprint of the code of the core, and of the files of this method, this benchmark and this network."""
+    names = [*_shared_parts(), *parts_of_run(config)]
     return hashlib.sha256("".join(map(part, names)).encode()).hexdigest()[:12]
 
 
-def own_parts(config: RunConfig) -> list[str]:
-    """The files of this method (and of a method that it derives from), this benchmark and this network."""
+def parts_of_run(config: RunConfig) -> list[str]:
+    """The files of this method (and of the methods that it derives from), this benchmark and this network."""
     classes = METHODS[config.method].learner.__mro__
     modules = [one.__module__ for one in classes if one.__module__.startswith("mgem_core.")]
     benchmark = BENCHMARKS[config.benchmark]
@@ -64,7 +64,7 @@ def _shared_parts() -> list[str]:
 
 
 def expected_device(wanted: str) -> str:
-    """The kind of device that a run will be trained on, found out without torch, which the dashboard never imports."""
+    """The kind of device that a run will be trained on, determined without torch, which the dashboard never imports."""
     if wanted == "auto":
         return "cuda" if _has_cuda() else "cpu"
     return wanted.partition(":")[0]
@@ -72,7 +72,7 @@ def expected_device(wanted: str) -> str:
 
 @cache
 def _has_cuda() -> bool:
-    """Does NVIDIA's driver find a GPU that this build of torch could use?"""
+    """Does NVIDIA's driver find a GPU, and can this build of torch use it?"""
     if metadata.version("torch").endswith("+cpu"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Parameters → modules (p-mGEM), memory → splits (d-mGEM). Plain Python and numpy; knows layers only as data."""
+"""Parameters → modules (p-mGEM), memory → splits (d-mGEM). Without torch: layers are plain data here."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -8,47 +8,48 @@ import numpy as np
 from mgem_core.networks._layer import Layer
 
 Partition = tuple[int, ...]  # the module of each parameter tensor, in the network's order
-Each = Literal["layers", "tensors"]  # a module for each of them
+Each = Literal["layers", "tensors"]  # one module for each of them
 
 
 def modules(layers: Sequence[Layer], wanted: int | Each | Mapping[str, int]) -> Partition:
     """Assign each parameter tensor to one of D modules, numbered 0 … D−1 by first appearance.
 
-    As many modules as layers, or "layers": one per layer. Fewer: contiguous groups of layers, balanced by parameter count.
-    More: layers fall apart into their tensors, the largest first; "tensors": all of them. A mapping names tensors
-    ("layer1.0.conv1.weight"), layers ("layer1.0.conv1") or what their names begin with ("layer1.0", "layer1"); for each
-    tensor, the longest name that fits counts.
+    "layers", or as many modules as layers: one per layer. Fewer: contiguous groups of layers, balanced by parameter count.
+    More: layers are broken into their tensors, the largest first; "tensors" breaks all of them. A mapping assigns tensors
+    ("layer1.0.conv1.weight"), layers ("layer1.0.conv1") or prefixes of their names ("layer1.0", "layer1") to modules; for
+    each tensor, the longest name that fits counts.
     """
     tensors = [name for layer in layers for name in layer.tensors]
     if isinstance(wanted, Mapping):
-        return _numbered(_mapped(tensors, wanted))
+        return _number_by_appearance(_modules_by_name(tensors, wanted))
     if isinstance(wanted, str):
         wanted = {"layers": len(layers), "tensors": len(tensors)}[wanted]
     if not 1 <= wanted <= len(tensors):
         raise ValueError(f"it must be from 1 to {len(tensors)}, the number of this network's parameter tensors")
     if wanted <= len(layers):
-        group = _balanced([layer.size for layer in layers], wanted)
+        group = _balance([layer.size for layer in layers], wanted)
         return tuple(group[i] for i, layer in enumerate(layers) for _ in layer.tensors)
     broken = _layers_to_break(layers, wanted - len(layers))
-    return _numbered([name if layer.name in broken else layer.name for layer in layers for name in layer.tensors])
+    names = [name if layer.name in broken else layer.name for layer in layers for name in layer.tensors]
+    return _number_by_appearance(names)
 
 
-def simplest(layers: Sequence[Layer], module_of: Partition) -> int | dict[str, int]:
-    """What to ask `modules` for to get this partition: a number if one gives it, else a mapping with the shortest names."""
+def simplest_modules(layers: Sequence[Layer], module_of: Partition) -> int | dict[str, int]:
+    """The simplest argument with which `modules` gives this partition: a number, or else a mapping with short names."""
     count = max(module_of) + 1
     if modules(layers, count) == module_of:
         return count
     tensors = [name for layer in layers for name in layer.tensors]
-    below: dict[str, set[int]] = {}  # the modules of all tensors whose names begin with this one
+    modules_of: dict[str, set[int]] = {}  # prefix of a name → the modules of all tensors with that prefix
     for tensor, module in zip(tensors, module_of, strict=True):
-        for name in _names(tensor):
-            below.setdefault(name, set()).add(module)
-    whole = [next(name for name in reversed(_names(tensor)) if len(below[name]) == 1) for tensor in tensors]
-    return dict(zip(whole, module_of, strict=True))
+        for name in _prefixes(tensor):
+            modules_of.setdefault(name, set()).add(module)
+    shortest = [next(name for name in reversed(_prefixes(tensor)) if len(modules_of[name]) == 1) for tensor in tensors]
+    return dict(zip(shortest, module_of, strict=True))
 
 
 def splits(labels: np.ndarray, wanted: int, by: str, rng: np.random.Generator) -> list[np.ndarray]:
-    """Cut one task's memory (given by its labels [n]) into `wanted` parts: arrays of positions into it.
+    """Split one task's memory, given by its labels [n], into `wanted` parts: arrays of positions in it.
 
     by "random": equal parts of a random order; "order": equal parts as stored; "class": whole classes together.
     """
@@ -60,14 +61,15 @@ def splits(labels: np.ndarray, wanted: int, by: str, rng: np.random.Generator) -
     return [np.sort(part) for part in np.array_split(order, wanted)]
 
 
-def _numbered(names: Sequence[object]) -> Partition:
+def _number_by_appearance(names: Sequence[object]) -> Partition:
+    """Replace equal names by equal numbers 0, 1, …, in the order of their first appearance."""
     number: dict[object, int] = {}
     return tuple(number.setdefault(name, len(number)) for name in names)
 
 
-def _mapped(tensors: Sequence[str], wanted: Mapping[str, int]) -> list[int]:
+def _modules_by_name(tensors: Sequence[str], wanted: Mapping[str, int]) -> list[int]:
     """The module of each tensor: that of the longest of its names in the mapping."""
-    names_of = {tensor: _names(tensor) for tensor in tensors}
+    names_of = {tensor: _prefixes(tensor) for tensor in tensors}
     if unknown := sorted(set(wanted).difference(*names_of.values())):
         parts = dict.fromkeys(names[-1] for names in names_of.values())
         raise ValueError(f"{unknown[0]!r} is no layer or tensor of this network; its parts are {', '.join(parts)}")
@@ -77,7 +79,7 @@ def _mapped(tensors: Sequence[str], wanted: Mapping[str, int]) -> list[int]:
     return [numbers[0] for numbers in chosen.values()]
 
 
-def _names(tensor: str) -> list[str]:
+def _prefixes(tensor: str) -> list[str]:
     """The names by which a mapping may call a tensor: "a.b.c", "a.b", "a"."""
     parts = tensor.split(".")
     return [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
@@ -93,8 +95,8 @@ def _layers_to_break(layers: Sequence[Layer], extra: int) -> set[str]:
     return broken
 
 
-def _balanced(sizes: Sequence[int], groups: int) -> list[int]:
-    """Cut `sizes` into contiguous groups with the least sum of squared group sizes; the group of each element."""
+def _balance(sizes: Sequence[int], groups: int) -> list[int]:
+    """Divide `sizes` into contiguous groups with the smallest sum of squared group sizes → the group of each element."""
     n = len(sizes)
     total = np.concatenate([[0], np.cumsum(sizes)])
     best = np.full((groups + 1, n + 1), np.inf)
@@ -115,7 +117,7 @@ def _balanced(sizes: Sequence[int], groups: int) -> list[int]:
 
 
 def _splits_by_class(labels: np.ndarray, wanted: int) -> list[np.ndarray]:
-    """Whole classes, largest first, each to the split that is smallest so far."""
+    """Assign whole classes, the largest first, each to the split that is smallest so far."""
     classes, counts = np.unique(labels, return_counts=True)
     if wanted > len(classes):
         raise ValueError(f"splits by class must be at most the {len(classes)} classes in the memory")

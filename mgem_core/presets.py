@@ -1,4 +1,4 @@
-"""Sweeps worth a click, as data."""
+"""The presets: sweeps that come with mGEM Explorer, as data."""
 
 from typing import Any
 

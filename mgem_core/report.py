@@ -1,4 +1,4 @@
-"""A run in words and numbers: the progress line, the summary, the JSON document."""
+"""A run as text: the progress line, the summary, the JSON document."""
 
 import math
 import shutil
@@ -13,7 +13,7 @@ from mgem_core.sweeps import step_work
 
 
 def result(config: RunConfig, finished: Finished) -> dict[str, Any]:
-    """What `--json` prints; NaN becomes null."""
+    """The document that `--json` prints; NaN becomes null."""
     numbers = ("acc", "fwd", "bwd", "seconds", "seconds_per_step")
     return {
         "label": config.label,
@@ -33,21 +33,21 @@ def stored_run(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def summary(config: RunConfig, finished: Finished) -> str:
-    """The matrix R and what follows from it."""
+    """The accuracy matrix R, and the metrics computed from it."""
     T = config.tasks
     head = "after task │ " + " ".join(f"{j + 1:>6}" for j in range(T))
     rows = [f"{i + 1:>10} │ " + " ".join(_percent(value) for value in finished.R[i]) for i in range(T)]
-    judged = "   ".join(f"{name} {_percent(getattr(finished, name.lower())).strip()}" for name in ("ACC", "FWD", "BWD"))
+    metrics = "   ".join(f"{name} {_percent(getattr(finished, name.lower())).strip()}" for name in ("ACC", "FWD", "BWD"))
     time = f"{finished.seconds:.1f} s, {1000 * finished.seconds_per_step:.2f} ms per step"
-    title = f"{config.label} on {config.facts.title}, seed {config.seed}: accuracy in percent on each task"
-    return "\n".join([title, "", head, "───────────┼" + "─" * (7 * T), *rows, "", f"{judged}   ({time})"])
+    title = f"{config.label} on {config.benchmark_info.title}, seed {config.seed}: accuracy in percent on each task"
+    return "\n".join([title, "", head, "───────────┼" + "─" * (7 * T), *rows, "", f"{metrics}   ({time})"])
 
 
 class Progress:
-    """One line that renews itself on a terminal; a line per task elsewhere."""
+    """One line that is updated in place on a terminal; a line per task elsewhere."""
 
     def __init__(self, config: RunConfig, out: TextIO):
-        self.config, self.out, self.live = config, out, out.isatty()
+        self.config, self.out, self.is_terminal = config, out, out.isatty()
         self.start, self.done_before, self.acc = monotonic(), 0.0, math.nan
 
     def __enter__(self) -> "Progress":
@@ -63,9 +63,9 @@ class Progress:
             self.start, self.done_before = monotonic(), self._work(event.task, event.step)
         elif isinstance(event, TaskLearned):
             self.acc = float(np.mean(event.row[: event.task + 1]))
-            if not self.live:
+            if not self.is_terminal:
                 print(f"{self.config.label}: {self._line(event.task, self.config.iterations)}", file=self.out, flush=True)
-        elif isinstance(event, Stepped) and self.live:
+        elif isinstance(event, Stepped) and self.is_terminal:
             self._draw(event.task, event.step)
 
     def _draw(self, task: int, step: int) -> None:
@@ -78,11 +78,10 @@ class Progress:
 
     def _line(self, task: int, step: int) -> str:
         config, acc = self.config, "" if math.isnan(self.acc) else f" · ACC {self.acc:.1f}"
-        return (
-            f"task {task + 1}/{config.tasks} · step {step}/{config.iterations}{acc} · {self._left(task, step):.0f} s left"
-        )
+        left = f"{self._seconds_left(task, step):.0f} s left"
+        return f"task {task + 1}/{config.tasks} · step {step}/{config.iterations}{acc} · {left}"
 
-    def _left(self, task: int, step: int) -> float:
+    def _seconds_left(self, task: int, step: int) -> float:
         done = self._work(task, step)
         rate = (monotonic() - self.start) / max(done - self.done_before, 1)
         return rate * (self._work(self.config.tasks, 0) - done)
@@ -94,14 +93,14 @@ class Progress:
         return before + step * step_work(config, task)
 
     def _clear(self) -> None:
-        if self.live:
+        if self.is_terminal:
             self.out.write("\r\033[K")
             self.out.flush()
 
 
 def printable(text: str) -> str:
-    """Text for a line of a terminal: what could move the cursor, change colours or hide other text is replaced by �."""
-    return "".join(one if one.isprintable() else " " if one.isspace() else "\N{REPLACEMENT CHARACTER}" for one in text)
+    """Text that is safe on a terminal: � replaces characters that could move the cursor, change colours or hide text."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _percent(value: float) -> str:

@@ -17,11 +17,11 @@ PAST = 19
 
 
 def learner(**fields: Any) -> Learner:
-    """One that has 19 tasks behind it."""
+    """A learner that has finished 19 tasks."""
     config = RunConfig(tasks=PAST + 1, trigger="always", **fields)
-    one = learners.create(config, config.facts.open(config.tasks, 0), torch.device("cpu"))
+    one = learners.create(config, config.benchmark_info.open(config.tasks, 0), torch.device("cpu"))
     for task in range(PAST):
-        one.learned(task, one.stream.tasks[task].train[::4])
+        one.finish_task(task, one.stream.tasks[task].train[::4])
     return one
 
 
@@ -31,7 +31,7 @@ def step_of(one: Learner) -> Callable[[], object]:
 
 
 def naive_step(gem: Learner) -> Callable[[], object]:
-    memories = [gem.stream.batch(task, kept) for task, kept in enumerate(gem.remembered)]  # type: ignore[attr-defined]
+    memories = [gem.stream.batch(task, images) for task, images in enumerate(gem.remembered)]  # type: ignore[attr-defined]
     naive = NaiveGEM(gem.network, [(batch.x, batch.y) for batch in memories], gem.config.lr, always=True)
     batch = gem.stream.batch(PAST, gem.stream.tasks[PAST].train[::400])
     return lambda: naive.observe(batch.x, batch.y)

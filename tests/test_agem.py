@@ -17,7 +17,7 @@ def learner(**fields):
     for task in (0, 1):
         for step in range(5):
             one.observe(task, step, one.stream.tasks[task].train[10 * step : 10 * step + 10])
-        one.learned(task, one.stream.tasks[task].train[:50])
+        one.finish_task(task, one.stream.tasks[task].train[:50])
     return one
 
 

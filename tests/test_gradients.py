@@ -6,9 +6,9 @@ from mgem_core import RunConfig, networks, run
 from mgem_core.gradients import (
     full_gradient,
     gradient,
-    kept_statistics,
     memory_rows,
     pack,
+    preserved_statistics,
     rows_at_once,
     rows_one_by_one,
     squared_gradients,
@@ -47,7 +47,7 @@ def test_logits_of_other_tasks_get_no_gradient():
 def test_memory_passes_update_batch_norm_statistics_and_looking_does_not():
     network, memory = networks.build("conv-small", (1, 28, 28), 10, seed=0), pack(batches())
     before = network.norm1.running_mean.clone()
-    with kept_statistics(network):
+    with preserved_statistics(network):
         memory_rows(network, memory)
     assert torch.equal(network.norm1.running_mean, before)
     assert network.norm1.num_batches_tracked == 0

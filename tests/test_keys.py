@@ -11,7 +11,7 @@ import pytest
 
 from mgem_core import RunConfig, UsageError, engine, fingerprints
 from mgem_core.fingerprints import code_has_changed, remember_code
-from mgem_core.keys import expected_keys, own_parts, run_key
+from mgem_core.keys import expected_keys, parts_of_run, run_key
 from mgem_core.learners import METHODS
 from mgem_core.networks import NETWORKS
 from mgem_core.store import Store
@@ -128,7 +128,7 @@ def test_a_store_that_is_open_for_long_asks_for_runs_of_the_code_as_it_is_now(co
 
 
 def test_code_that_was_edited_while_it_was_loaded_trains_nothing(monkeypatch):
-    monkeypatch.setattr(engine, "LOADED_WHOLE", False)
+    monkeypatch.setattr(engine, "CODE_IS_UNCHANGED", False)
     with pytest.raises(UsageError, match="was edited while this process loaded it; start the process again"):
         engine.run(RunConfig())
 
@@ -163,9 +163,9 @@ def test_a_library_that_is_being_replaced_counts_as_changed(monkeypatch):
 
 def test_every_run_finds_its_own_files():
     for method in METHODS:
-        assert all((fingerprints.ROOT / f"{name}.py").is_file() for name in own_parts(RunConfig(method=method)))
+        assert all((fingerprints.ROOT / f"{name}.py").is_file() for name in parts_of_run(RunConfig(method=method)))
     for benchmark in BENCHMARKS:
-        assert all((fingerprints.ROOT / f"{name}.py").is_file() for name in own_parts(RunConfig(benchmark=benchmark)))
+        assert all((fingerprints.ROOT / f"{name}.py").is_file() for name in parts_of_run(RunConfig(benchmark=benchmark)))
     for network in NETWORKS.values():
         assert (fingerprints.ROOT / "networks" / f"{network.build.__module__.rpartition('.')[2]}.py").is_file()
 

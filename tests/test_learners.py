@@ -48,8 +48,8 @@ def test_ewc_adds_the_gradient_of_its_penalty(fisher):
         shown = one.stream.tasks[task].train[::40]
         for step in range(5):
             one.observe(task, step, shown[10 * step : 10 * step + 10])
-        one.learned(task, shown)
-        kept = one.chosen(task, shown, 20)
+        one.finish_task(task, shown)
+        kept = one.draw_samples(task, shown, 20)
         groups = [kept[i : i + 1] for i in range(20)] if fisher == "sample" else [kept]
         gradients = [gradient(one.network, one.stream.batch(task, group))[1] for group in groups]
         terms.append(([torch.stack(g).square().mean(0) for g in zip(*gradients, strict=True)], theta(one)))
@@ -65,7 +65,7 @@ def test_ewc_with_no_weight_is_single():
     plain, free = learner(method="single"), learner(method="ewc", ewc_lambda=0.0)
     for one in (plain, free):
         one.observe(0, 0, one.stream.tasks[0].train[:10])
-        one.learned(0, one.stream.tasks[0].train[:100])
+        one.finish_task(0, one.stream.tasks[0].train[:100])
         one.observe(1, 0, one.stream.tasks[1].train[:10])
     assert all(torch.equal(a, b) for a, b in zip(theta(plain), theta(free), strict=True))
 
@@ -126,7 +126,7 @@ def test_a_reservoir_is_a_uniform_sample_of_everything_shown():
 def test_memory_is_a_sample_of_what_the_task_showed(split_by):
     one = learner(method="gem", memory=50, splits=3, split_by=split_by)
     shown = one.stream.tasks[0].train[::20]  # 20 of each digit
-    one.learned(0, shown)
+    one.finish_task(0, shown)
     kept = one.remembered[0]
     assert len(set(kept)) == 50
     assert 60 < np.mean([shown.tolist().index(image) for image in kept]) < 140  # from all of the task, not its start
@@ -139,7 +139,7 @@ def test_batch_norm_networks_learn_with_memory_too():
     one = learner(method="gem", benchmark="mnist5k-split", memory=30, splits=2, modules=5)
     for task in (0, 1):
         one.observe(task, 0, one.stream.tasks[task].train[:10])
-        one.learned(task, one.stream.tasks[task].train[:100])
+        one.finish_task(task, one.stream.tasks[task].train[:100])
     step = one.observe(2, 0, one.stream.tasks[2].train[:10])
     assert step.memory_z.shape == (2,)
     assert one.network.norm1.num_batches_tracked == 1 + (1 + 2) + (1 + 4)

@@ -24,7 +24,7 @@ from mgem_core.streams import BENCHMARKS, mnist
 BOTH = ["mnist-permutations", "mnist-rotations"]
 SHORT = {"tasks": 2, "iterations": 5, "memory": 20}
 real = pytest.mark.skipif(
-    not os.environ.get("MGEM_DATA") or bool(mnist.lack()), reason="MGEM_DATA names no folder with MNIST/raw in it"
+    not os.environ.get("MGEM_DATA") or bool(mnist.find_problem()), reason="MGEM_DATA names no folder with MNIST/raw in it"
 )
 
 
@@ -196,7 +196,7 @@ def test_fetch_brings_what_is_missing_or_damaged(empty, mirror, name, harm, caps
         harm(empty / "train-labels-idx1-ubyte")
     assert main(["data", "fetch", name]) == 0
     assert capsys.readouterr().out == f"MNIST is in {empty} now.\n"
-    assert not mnist.lack()
+    assert not mnist.find_problem()
     assert [path.name for path in empty.parents[1].iterdir()] == ["MNIST"]
     assert main(["data", "fetch", name]) == 0
     assert capsys.readouterr().out == f"MNIST is in {empty} already.\n"
@@ -232,7 +232,7 @@ def test_a_download_that_fails_is_one_sentence_and_leaves_nothing_that_counts(em
     assert sentence.startswith(f"mgem: MNIST could not be downloaded to {empty} (")
     assert sentence.endswith("or put its unpacked files there yourself.\n")
     assert sentence.count("\n") == 1
-    assert mnist.lack()
+    assert mnist.find_problem()
     assert not list(empty.parents[1].glob("*.partial"))
 
 
@@ -241,7 +241,7 @@ def test_what_a_killed_download_left_is_in_nobodys_way(empty, mirror):
     write_digits(left)
     cut(left / "train-images-idx3-ubyte")
     assert main(["data", "fetch", "mnist"]) == 0
-    assert not mnist.lack()
+    assert not mnist.find_problem()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mgem_core import networks
-from mgem_core.partition import modules, simplest, splits
+from mgem_core.partition import modules, simplest_modules, splits
 
 MLP, CONV = networks.layers("mlp", (1, 28, 28), 10), networks.layers("conv-small", (1, 28, 28), 10)
 RESNET = networks.layers("resnet18", (3, 32, 32), 100)
@@ -52,7 +52,7 @@ def test_a_mapping_may_name_what_several_names_begin_with():
     tensors = [name for layer in RESNET for name in layer.tensors]
     expected = tuple(stages[name.split(".")[0]] for name in tensors)
     assert modules(RESNET, stages) == expected
-    assert simplest(RESNET, expected) == stages
+    assert simplest_modules(RESNET, expected) == stages
 
 
 def test_of_several_names_for_a_tensor_the_longest_counts():
@@ -62,7 +62,7 @@ def test_of_several_names_for_a_tensor_the_longest_counts():
     assert {name for name, module in found.items() if module == 2} == {"layer4.1.bn2.bias"}
     ones = {name for name, module in found.items() if module == 1}
     assert ones == {name for name in found if name.startswith("layer4.1.")} - {"layer4.1.bn2.bias"}
-    assert modules(RESNET, simplest(RESNET, tuple(found.values()))) == tuple(found.values())
+    assert modules(RESNET, simplest_modules(RESNET, tuple(found.values()))) == tuple(found.values())
 
 
 def test_a_name_begins_with_whole_parts_only():
@@ -77,8 +77,8 @@ def test_a_module_for_each_layer_or_tensor_is_also_a_number_of_modules(layers):
     tensors = sum(len(layer.tensors) for layer in layers)
     assert modules(layers, "layers") == modules(layers, len(layers))
     assert modules(layers, "tensors") == tuple(range(tensors))
-    assert simplest(layers, modules(layers, "layers")) == len(layers)
-    assert simplest(layers, modules(layers, "tensors")) == tensors
+    assert simplest_modules(layers, modules(layers, "layers")) == len(layers)
+    assert simplest_modules(layers, modules(layers, "tensors")) == tensors
 
 
 @pytest.mark.parametrize(

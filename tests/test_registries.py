@@ -42,7 +42,7 @@ def test_a_description_fits_its_method(name):
     method, config = METHODS[name], RunConfig(method=name)
     assert set(method.fields) <= set(RunConfig.model_fields)
     assert set(method.options) <= set(RunConfig.model_fields)
-    assert method.meaningless(config) <= {*method.fields, *method.options}
+    assert method.fields_without_effect(config) <= {*method.fields, *method.options}
     assert config.label.partition("(")[0] in method.families
     assert method.cost(config, 1) >= 0
     assert method.about

@@ -23,11 +23,11 @@ from chaos import until
 import mgem_core
 from mgem_core.config import RunConfig
 from mgem_core.errors import UsageError
-from mgem_core.runner import Ended, local, worker
+from mgem_core.runner import Ended, local
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
 from mgem_core.runner.status import current_problem
-from mgem_core.runner.worker import explained
+from mgem_core.runner.worker import explain_error
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -186,7 +186,7 @@ def test_a_store_that_is_replaced_under_a_live_runner_is_served_and_waiters_are_
     document = json.loads(other.communicate(timeout=60)[0])
     assert document["counts"]["finished"] == 1
     assert chaos.runner_of(home) == runner
-    assert "was deleted or replaced; going on with the one there now" in (home / "runner.log").read_text()
+    assert "was deleted or replaced; continuing with the store that is there now" in (home / "runner.log").read_text()
 
 
 @pytest.mark.slow
@@ -302,7 +302,7 @@ def start_method(request, monkeypatch):
 
 @pytest.mark.usefixtures("start_method")
 def test_workers_that_do_not_start_are_given_up_with_one_sentence(monkeypatch):
-    monkeypatch.setattr(worker, "main", sys.exit)  # with its pipe for a reason: code 1
+    monkeypatch.setattr(local, "worker_main", sys.exit)  # with its pipe for a reason: code 1
     pool = LocalPool(2)
     with pytest.raises(UsageError, match="its worker process ended with code 1, 3 times in a row"):
         until(lambda: pool.poll(0.1))
@@ -412,5 +412,5 @@ def test_an_unknown_error_is_told_in_one_line_with_its_place():
     try:
         raise KeyError("x")
     except KeyError as error:
-        told = explained(error)
+        told = explain_error(error)
     assert told.startswith("KeyError: 'x' (test_runner.py, line ")

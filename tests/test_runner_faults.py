@@ -20,7 +20,7 @@ from mgem_core import RunConfig, UsageError, frames, keys
 from mgem_core.checkpoints import MAGIC, read_header
 from mgem_core.cli import main
 from mgem_core.events import Finished, Started, Stepped, TaskLearned
-from mgem_core.runner import Ended, local, runner, worker
+from mgem_core.runner import Ended, local, runner
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
 from mgem_core.runner.status import SIZE, current_problem, report_problem
@@ -317,7 +317,7 @@ def heartbeats_only(pipe):
 
 def test_a_worker_that_does_not_accept_its_run_is_replaced(monkeypatch):
     monkeypatch.setattr(local, "ACCEPTING", 0.3)
-    monkeypatch.setattr(worker, "main", heartbeats_only)
+    monkeypatch.setattr(local, "worker_main", heartbeats_only)
     pool = LocalPool(1)
     try:
         until(lambda: pool.poll(0.1) or pool.free())

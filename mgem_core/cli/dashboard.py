@@ -1,4 +1,4 @@
-"""The command `mgem dashboard`: the pages of mGEM Explorer, for browsers on this computer."""
+"""The command `mgem dashboard`, which serves the dashboard to browsers on this computer."""
 
 import argparse
 import errno
@@ -8,7 +8,7 @@ from typing import Any
 
 from mgem_core import UsageError
 
-ADDRESS = "127.0.0.1"  # the dashboard asks nobody who they are, so no other computer may reach it
+ADDRESS = "127.0.0.1"  # the dashboard has no log-in, so no other computer may reach it
 
 
 def add_commands(commands: Any) -> None:
@@ -20,7 +20,7 @@ def add_commands(commands: Any) -> None:
 def _dashboard(options: argparse.Namespace) -> int:
     main_page = find_main_page(Path(__file__).parents[2])
     _check_port(options.port)
-    from streamlit.web import cli as streamlit  # takes a second, which no other command should wait for
+    from streamlit.web import cli as streamlit  # here, because importing it takes a second
 
     print(f"The dashboard is at http://{ADDRESS}:{options.port} (press Ctrl+C to end it).", flush=True)
     flags = ["--server.address", ADDRESS, "--server.port", str(options.port), "--logger.hideWelcomeMessage", "true"]
@@ -30,7 +30,7 @@ def _dashboard(options: argparse.Namespace) -> int:
 
 def find_main_page(root: Path) -> Path:
     """The script that Streamlit runs: app/ in the source tree is installed as mgem_app/ beside mgem_core/."""
-    for folder in ("mgem_app", "app"):  # in this order: beside an installed mgem_core, "app" is somebody else's
+    for folder in ("mgem_app", "app"):  # mgem_app first: beside an installed mgem_core, "app" is another project
         if (path := root / folder / "main.py").is_file():
             return path
     raise UsageError(f"the dashboard is not installed: {root} has neither mgem_app/main.py nor app/main.py; reinstall it.")
@@ -40,7 +40,7 @@ def _check_port(port: int) -> None:
     if not 1 <= port <= 65535:
         raise UsageError(f"port is {port}; it must be from 1 to 65535.")
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just left counts as free
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just closed counts as free
         try:
             probe.bind((ADDRESS, port))
         except OSError as error:

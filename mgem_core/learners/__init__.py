@@ -1,6 +1,6 @@
 """The methods. A new one is one new file here that calls `register` with a description, and its learner in the same file.
 
-Importing a file must not import torch, which the dashboard does without: learners import it inside their functions.
+Importing a file must not import torch, because the dashboard works without it: learners import it inside functions.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Method:
     name: str  # as the user writes it
     about: str  # in a few words
     learner: type[Learner]
-    label: Callable[[RunConfig], str]  # what the tables call a configuration: its family, perhaps numbers in parentheses
+    label: Callable[[RunConfig], str]  # of a configuration in tables: its family, perhaps with numbers in parentheses
     families: Mapping[str, Style]
     fields: tuple[str, ...] = ()  # the fields of RunConfig that matter to it, besides those that matter to all
-    options: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # fields of its own: type and pydantic's Field
-    meaningless: Callable[[RunConfig], set[str]] = lambda config: set()  # fields that other fields leave no meaning
-    keeps_samples_per_task: bool = False  # so a task must show at least `memory` of them
-    shares_network: bool = True  # among its tasks; otherwise nothing is transferred
+    options: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # fields of this method alone: type and Field
+    fields_without_effect: Callable[[RunConfig], set[str]] = lambda config: set()  # because of other fields of the run
+    keeps_samples_per_task: bool = False  # if so, a task must show at least `memory` samples
+    shares_network: bool = True  # among its tasks; otherwise there is no transfer between them
     cost: Callable[[RunConfig, int], float] = lambda config, task: 0.0  # of a step of a task beyond its batch, in samples
     learning_rates: Mapping[str, float] = field(default_factory=dict)  # per benchmark, found by measurement
 
@@ -64,7 +64,7 @@ def shares_network(method: str) -> bool:
     return method not in METHODS or METHODS[method].shares_network
 
 
-def fields_of_some() -> set[str]:
+def method_specific_fields() -> set[str]:
     """Fields of RunConfig that matter to some methods only."""
     return {name for method in METHODS.values() for name in (*method.fields, *method.options)}
 
@@ -73,6 +73,6 @@ for _module in pkgutil.iter_modules(__path__):
     if not _module.name.startswith("_"):
         importlib.import_module(f"{__name__}.{_module.name}")
 
-METHODS = {"gem": METHODS.pop("gem"), **METHODS}  # the family that all this is about comes first
+METHODS = {"gem": METHODS.pop("gem"), **METHODS}  # the GEM family comes first
 FAMILIES = {name: style for method in METHODS.values() for name, style in method.families.items()}
 METHOD_OF_FAMILY = {name: method.name for method in METHODS.values() for name in method.families}

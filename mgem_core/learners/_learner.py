@@ -1,4 +1,4 @@
-"""What all methods share: a network that moves θ ← θ − lr · z. A method says what z is and what it keeps of a task."""
+"""What all methods share: a network that moves θ ← θ − lr · z. A method defines z and what it remembers of a task."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Step:
     loss: Tensor  # on the batch, before the step
     g: Gradient  # the batch's gradient
     z: Gradient  # the direction taken
-    violated: float = 0.0  # share of modules in which some memory row spoke against g
+    violated: float = 0.0  # share of modules in which g violates a constraint
     retries: int = 0
     memory_z: np.ndarray | None = None  # [S] ⟨ĝ_s, z⟩ of every past task
 
 
 class Learner:
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device, networks: int = 1):
-        """`networks` of them share the width of one; most methods have one."""
+        """`networks`: their number, which divides the hidden widths; most methods have one."""
         from torch import nn
 
         self.config, self.stream = config, stream
@@ -47,7 +47,7 @@ class Learner:
 
     @property
     def theta(self) -> list[Tensor]:
-        """Its parameters, to be changed in place."""
+        """The parameters of that network, to be changed in place."""
         return [p.detach() for p in self.network.parameters()]
 
     def network_of(self, task: int) -> nn.Module:
@@ -65,7 +65,7 @@ class Learner:
         return gradient(self.network_of(task), self.stream.batch(task, indices))
 
     def direction(self, g: Gradient) -> Gradient:
-        """z for the batch's gradient; plain SGD takes it as it is."""
+        """z for the gradient of the batch; for SGD, the gradient itself."""
         return g
 
     def move(self, task: int, step: Step) -> Step:
@@ -78,17 +78,17 @@ class Learner:
         return step
 
     def check(self, task: int, shown: np.ndarray) -> None:
-        """Raise UsageError where what a task will show cannot be remembered as asked."""
+        """Raise UsageError if the images that the task will show cannot be remembered as the config asks."""
 
-    def learned(self, task: int, shown: np.ndarray) -> None:
-        """The task has ended; `shown` are the different images it showed, in their order."""
+    def finish_task(self, task: int, shown: np.ndarray) -> None:
+        """Remember a task that has ended; `shown` are the different images that it showed, in their order."""
 
     def memory(self, splits: int) -> Memory | None:
-        """What is remembered of past tasks, each cut into `splits` rows."""
+        """The memory of past tasks, each split into `splits` rows; None if there is none."""
         return None
 
-    def chosen(self, task: int, shown: np.ndarray, samples: int) -> np.ndarray:
-        """A uniform random sample of what a task showed, in its order."""
+    def draw_samples(self, task: int, shown: np.ndarray, samples: int) -> np.ndarray:
+        """A uniform random sample of the images that a task showed, in their order."""
         places = rng(self.config.seed, "memory", task).choice(len(shown), min(samples, len(shown)), replace=False)
         return shown[np.sort(places)]
 
@@ -97,8 +97,8 @@ class Learner:
         return {"networks": self.networks.state_dict()}
 
     def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
-        """Go on from such a state, after so many steps; `shown` are the images that each learned task showed.
+        """Continue from such a state, after so many steps; `shown` are the images that each finished task showed.
 
-        Raise whatever fits where the state cannot be this run's.
+        Raise any exception if the state cannot belong to this run.
         """
         self.networks.load_state_dict(state["networks"])

@@ -2,7 +2,7 @@
 
     z = g − (⟨g, ĝ⟩ / ⟨ĝ, ĝ⟩) ĝ    where ⟨g, ĝ⟩ < 0, else z = g
 
-That is GEM's dual with one row and no floor, so it is solved for each parameter module on its own, as p-mGEM is.
+That is GEM's dual with one row and no floor, so it is solved for each parameter module separately, as in p-mGEM.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class AGEM(Learner):
 
         if not self.remembered:
             return super().observe(task, step, indices)
-        draw = rng(self.config.seed, "agem", task, step)
-        places = draw.choice(len(self.remembered), min(self.config.agem_samples, len(self.remembered)), replace=False)
+        generator = rng(self.config.seed, "agem", task, step)
+        places = generator.choice(len(self.remembered), min(self.config.agem_samples, len(self.remembered)), replace=False)
         _, reference = gradient(self.network, batch_of(self.stream, [self.remembered[i] for i in places]))
         loss, g = self.gradient(task, indices)
         G = [g_l.unsqueeze(0) for g_l in reference]
@@ -48,13 +48,13 @@ class AGEM(Learner):
         z = direction.update_direction(g, G, solution.v, self.module_of)
         return self.move(task, Step(loss, g, z, float(solution.violated.mean())))
 
-    def learned(self, task: int, shown: np.ndarray) -> None:
-        self.remembered += [(task, int(image)) for image in self.chosen(task, shown, self.config.memory)]
+    def finish_task(self, task: int, shown: np.ndarray) -> None:
+        self.remembered += [(task, int(image)) for image in self.draw_samples(task, shown, self.config.memory)]
 
     def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
         super().restore(state, shown, steps)
         for task, images in enumerate(shown):
-            self.learned(task, images)
+            self.finish_task(task, images)
 
 
 register(
@@ -62,7 +62,7 @@ register(
         name="agem",
         about="averaged GEM: one constraint, the mean gradient on samples of all memories",
         learner=AGEM,
-        label=lambda config: "A-GEM" if config.modules_in_words == "1" else f"A-GEM({config.modules_in_words})",
+        label=lambda config: "A-GEM" if config.module_count_text == "1" else f"A-GEM({config.module_count_text})",
         families={"A-GEM": Style("#7B3294", "x", "X")},
         fields=("modules", "memory"),
         options={
@@ -74,7 +74,7 @@ register(
         keeps_samples_per_task=True,
         cost=lambda config, task: min(config.agem_samples, task * config.memory),
         # Of 0.001 to 0.3, best mean ACC over seeds 100 to 102; on permutations the default, 0.1.
-        # On split as for the other methods, not measured.
+        # On split it is that of the other methods, not measured.
         learning_rates={"mnist5k-rotations": 0.01, "mnist5k-split": 0.03},
     )
 )

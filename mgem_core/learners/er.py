@@ -29,15 +29,15 @@ class ER(Learner):
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
         """z is the gradient of the mean loss over the batch and the replayed samples together, in one pass."""
-        from mgem_core.gradients import gradient, kept_statistics
+        from mgem_core.gradients import gradient, preserved_statistics
 
-        draw = rng(self.config.seed, "er", task, step)
-        old, new = self.reservoir.draw(self.config.er_replays, draw), [(task, int(index)) for index in indices]
+        generator = rng(self.config.seed, "er", task, step)
+        old, new = self.reservoir.draw(self.config.er_replays, generator), [(task, int(index)) for index in indices]
         for sample in new:
-            self.reservoir.add(sample, draw)
+            self.reservoir.add(sample, generator)
         if not old:
             return super().observe(task, step, indices)
-        with kept_statistics(self.network):
+        with preserved_statistics(self.network):
             loss, g = self.gradient(task, indices)
         _, z = gradient(self.network, batch_of(self.stream, new + old))
         return self.move(task, Step(loss, g, z))
@@ -60,7 +60,7 @@ register(
         fields=("memory",),
         options={"er_replays": (int, Field(10, ge=1, description="ER: replayed samples in each step"))},
         cost=lambda config, task: config.er_replays,
-        # Of 0.01 to 1, best mean ACC over seeds 100 to 102; on split as for the other methods, not measured.
+        # Of 0.01 to 1, best mean ACC over seeds 100 to 102; on split that of the other methods, not measured.
         learning_rates={"mnist5k-permutations": 0.3, "mnist5k-rotations": 0.3, "mnist5k-split": 0.03},
     )
 )

@@ -31,14 +31,14 @@ class EWC(Learner):
         parts = zip(g, self.F, self.theta, self.B, strict=True)
         return [g_l + weight * (F * theta - B) for g_l, F, theta, B in parts]
 
-    def learned(self, task: int, shown: np.ndarray) -> None:
-        from mgem_core.gradients import kept_statistics, squared_gradients
+    def finish_task(self, task: int, shown: np.ndarray) -> None:
+        from mgem_core.gradients import preserved_statistics, squared_gradients
 
-        samples = self.chosen(task, shown, self.config.ewc_samples)
+        samples = self.draw_samples(task, shown, self.config.ewc_samples)
         if self.config.ewc_fisher == "sample":
             fisher = squared_gradients(self.network, self.stream.batch(task, samples))
         else:
-            with kept_statistics(self.network):
+            with preserved_statistics(self.network):
                 fisher = [g.square() for g in self.gradient(task, samples)[1]]
         for F, B, fisher_l, theta in zip(self.F, self.B, fisher, self.theta, strict=True):
             F += fisher_l
@@ -49,8 +49,8 @@ class EWC(Learner):
 
     def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
         super().restore(state, shown, steps)
-        for ours, saved in ((self.F, state["F"]), (self.B, state["B"])):
-            for tensor, value in zip(ours, saved, strict=True):
+        for current, saved in ((self.F, state["F"]), (self.B, state["B"])):
+            for tensor, value in zip(current, saved, strict=True):
                 if tensor.shape != value.shape:
                     raise ValueError(f"a tensor of shape {tuple(value.shape)}, not {tuple(tensor.shape)}")
                 tensor.copy_(value)

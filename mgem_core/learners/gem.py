@@ -1,4 +1,4 @@
-"""The GEM family: GEM, p-mGEM, d-mGEM, md-GEM and approx-GEM are one learner with other knobs."""
+"""The GEM family (arXiv 2410.00868, 2024): GEM, p-mGEM, d-mGEM, md-GEM and approx-GEM are one learner with a few knobs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class GEM(Learner):
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
         super().__init__(config, stream, device)
         self.module_of = config.module_of
-        self.remembered: list[np.ndarray] = []  # the images kept of each past task
-        self._recall()
+        self.remembered: list[np.ndarray] = []  # the images in the memory of each past task
+        self._rebuild_rows()
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
         from mgem_core import direction
@@ -41,34 +41,34 @@ class GEM(Learner):
         memory_z = np.average(np.reshape(solution.rows_z, sizes.shape), axis=1, weights=sizes)
         return self.move(task, Step(loss, g, z, float(solution.violated.mean()), solution.retries, memory_z))
 
-    def learned(self, task: int, shown: np.ndarray) -> None:
-        self.remembered.append(self.chosen(task, shown, self.config.memory))
-        self._recall()
+    def finish_task(self, task: int, shown: np.ndarray) -> None:
+        self.remembered.append(self.draw_samples(task, shown, self.config.memory))
+        self._rebuild_rows()
 
     def memory(self, splits: int) -> Memory | None:
         from mgem_core.gradients import pack
 
         rows = []
-        for task, kept in enumerate(self.remembered):
-            rows += [self.stream.batch(task, part) for part in self._parts(task, kept, splits)]
+        for task, images in enumerate(self.remembered):
+            rows += [self.stream.batch(task, part) for part in self._split(task, images, splits)]
         return pack(rows) if rows else None
 
-    def _parts(self, task: int, kept: np.ndarray, splits: int) -> list[np.ndarray]:
-        """The images kept of a task, cut into splits."""
-        labels = self.stream.labels.cpu().numpy()[kept]
-        draw = rng(self.config.seed, "splits", task)
-        return [kept[part] for part in partition.splits(labels, splits, self.config.split_by, draw)]
+    def _split(self, task: int, images: np.ndarray, splits: int) -> list[np.ndarray]:
+        """The images in the memory of a task, divided into splits."""
+        labels = self.stream.labels.cpu().numpy()[images]
+        generator = rng(self.config.seed, "splits", task)
+        return [images[part] for part in partition.splits(labels, splits, self.config.split_by, generator)]
 
     def check(self, task: int, shown: np.ndarray) -> None:
-        kept = self.chosen(task, shown, self.config.memory)
+        images = self.draw_samples(task, shown, self.config.memory)
         for splits in (self.config.splits, self.config.snap_splits or 1):
             try:
-                self._parts(task, kept, splits)
+                self._split(task, images, splits)
             except ValueError as error:  # a small memory may lack a class
                 raise UsageError(f"splits is {splits}; {error} (here: of task {task + 1}).") from None
 
-    def _recall(self) -> None:
-        """Make the memory's rows, and a strength for each, from the images remembered."""
+    def _rebuild_rows(self) -> None:
+        """Make the memory rows, and a strength for each of them, from the remembered images."""
         config = self.config
         self.rows = self.memory(config.splits)
         strength = np.broadcast_to(config.strength, (config.tasks - 1,))[: len(self.remembered)]
@@ -79,13 +79,13 @@ class GEM(Learner):
 
     def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
         super().restore(state, shown, steps)
-        self.remembered = [self.chosen(task, images, self.config.memory) for task, images in enumerate(shown)]
-        self._recall()
+        self.remembered = [self.draw_samples(task, images, self.config.memory) for task, images in enumerate(shown)]
+        self._rebuild_rows()
 
 
 def label(config: RunConfig) -> str:
-    """The paper's name, e.g. "p-mGEM(4)"; a star marks a partition of the user's own."""
-    D = config.modules_in_words
+    """The paper's name, e.g. "p-mGEM(4)"; a star marks a partition that the user gave as a mapping."""
+    D = config.module_count_text
     if config.solver == "approx":
         return f"approx-GEM({D},{config.splits})"
     if config.splits == 1:
@@ -93,10 +93,10 @@ def label(config: RunConfig) -> str:
     return f"d-mGEM({config.splits})" if D == "1" else f"md-GEM({D},{config.splits})"
 
 
-def meaningless(config: RunConfig) -> set[str]:
-    """Fields to which others leave no meaning. Without a floor, v = 0 solves the dual where nothing is violated."""
+def fields_without_effect(config: RunConfig) -> set[str]:
+    """Fields that have no effect because of others. Without a floor, v = 0 solves the dual if no constraint is violated."""
     without_floor = not np.any(config.strength) or config.strength_kind == "margin"
-    idle = {
+    without_effect = {
         "trigger": without_floor,
         "strength_kind": not np.any(config.strength),
         "ridge": config.solver == "approx",
@@ -104,7 +104,7 @@ def meaningless(config: RunConfig) -> set[str]:
         "split_by": max(config.splits, config.snap_splits if config.snap_every else 1) == 1,
         "snap_splits": not config.snap_every,
     }
-    return {name for name, is_idle in idle.items() if is_idle}
+    return {name for name, has_none in without_effect.items() if has_none}
 
 
 register(
@@ -124,7 +124,7 @@ register(
             *("modules", "splits", "split_by", "strength", "strength_kind", "solver", "trigger", "ridge", "ridge_kind"),
             *("memory", "snap_every", "snap_splits"),
         ),
-        meaningless=meaningless,
+        fields_without_effect=fields_without_effect,
         keeps_samples_per_task=True,
         cost=lambda config, task: task * config.memory,
     )

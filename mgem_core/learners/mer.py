@@ -27,34 +27,34 @@ class MER(Learner):
         self.reservoir = Reservoir(config.memory * config.tasks)
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
-        from mgem_core.gradients import kept_statistics
+        from mgem_core.gradients import preserved_statistics
 
-        draw = rng(self.config.seed, "mer", task, step)
+        generator = rng(self.config.seed, "mer", task, step)
         before = self._copy()
-        with kept_statistics(self.network):
+        with preserved_statistics(self.network):
             loss, g = self.gradient(task, indices)
         for index in indices:
-            self._learn((task, int(index)), draw)
-            self.reservoir.add((task, int(index)), draw)
+            self._learn((task, int(index)), generator)
+            self.reservoir.add((task, int(index)), generator)
         z = [(old - new) / self.config.lr for old, new in zip(before, self.theta, strict=True)]
         return Step(loss, g, z)
 
-    def _learn(self, new: Sample, draw: np.random.Generator) -> None:
+    def _learn(self, new: Sample, generator: np.random.Generator) -> None:
         """θ_A ← θ; for each batch: SGD over its samples, then θ ← θ_W + β (θ − θ_W); at last θ ← θ_A + γ (θ − θ_A)."""
         theta_A = self._copy()
         for _ in range(self.config.mer_batches):
             theta_W = self._copy()
-            for task, image in self._replays(new, draw):
+            for task, image in self._replays(new, generator):
                 _, g = self.gradient(task, np.array([image]))
                 for p, g_l in zip(self.theta, g, strict=True):
                     p.add_(g_l, alpha=-self.config.lr)
             self._reptile(theta_W, self.config.mer_beta)
         self._reptile(theta_A, self.config.mer_gamma)
 
-    def _replays(self, new: Sample, draw: np.random.Generator) -> list[Sample]:
+    def _replays(self, new: Sample, generator: np.random.Generator) -> list[Sample]:
         """Samples of the reservoir, and the new one at a random place among them."""
-        samples = self.reservoir.draw(self.config.mer_replays, draw)
-        samples.insert(int(draw.integers(len(samples) + 1)), new)
+        samples = self.reservoir.draw(self.config.mer_replays, generator)
+        samples.insert(int(generator.integers(len(samples) + 1)), new)
         return samples
 
     def _reptile(self, start: list[torch.Tensor], rate: float) -> None:

@@ -1,4 +1,4 @@
-"""Single: SGD on the stream, as if nothing could be forgotten."""
+"""Single: SGD on the stream, without any measure against forgetting."""
 
 from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner

@@ -1,7 +1,7 @@
 """The networks. A new one is a new file here that calls `register`; importing it must not import torch.
 
-A network is described twice: `layers` is plain data, which partitions and pictures of them need, and `build` is the torch
-module itself. A test compares the two.
+A network is described twice: `layers` is plain data, for partitions and pictures of them, and `build` makes the torch
+module. A test compares the two.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Network:
     name: str
     layers: Callable[[Shape, int, float], list[Layer]]  # (shape, classes, width) → the layers that have parameters
     build: Callable[[Shape, int, float], nn.Module]  # the same arguments → the module, initialised from torch's seed
-    smallest_side: int = 1  # of the images that it can take, in pixels
+    smallest_side: int = 1  # of its images, in pixels
     images_per_pass: int = 4096  # where a whole set of images is needed: as many as take a gigabyte or two
-    packages: tuple[str, ...] = ()  # besides torch, whose versions decide its numbers
+    packages: tuple[str, ...] = ()  # besides torch; their versions are part of the key
 
     def fits(self, shape: Shape) -> bool:
         return min(shape[1:]) >= self.smallest_side
@@ -43,27 +43,27 @@ def register(network: Network) -> None:
 
 
 def layers(network: str, shape: Shape, classes: int, width: float = 1.0) -> list[Layer]:
-    """The layers of a network for images of that shape that has `classes` outputs and `width` times its hidden widths."""
-    return _fitting(network, shape).layers(shape, classes, width)
+    """The layers of a network for images of that shape, with `classes` outputs and hidden widths multiplied by `width`."""
+    return _network_for(network, shape).layers(shape, classes, width)
 
 
 def build(network: str, shape: Shape, classes: int, seed: int, width: float = 1.0) -> nn.Module:
-    """The network itself, initialised from `seed`; torch's own random state stays as it was."""
+    """The torch module, initialised from `seed`; the global random state of torch does not change."""
     import torch
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return _fitting(network, shape).build(shape, classes, width)
+        return _network_for(network, shape).build(shape, classes, width)
 
 
-def in_words(shape: Shape) -> str:
+def shape_text(shape: Shape) -> str:
     return " × ".join(map(str, shape))
 
 
-def _fitting(name: str, shape: Shape) -> Network:
+def _network_for(name: str, shape: Shape) -> Network:
     network = NETWORKS[name]
     if not network.fits(shape):
-        raise ValueError(f"network is {name!r}; {network.requirement}, and these are {in_words(shape)}")
+        raise ValueError(f"network is {name!r}; {network.requirement}, and these are {shape_text(shape)}")
     return network
 
 

@@ -8,7 +8,7 @@ Shape = tuple[int, int, int]  # of an image: channels, height, width
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer with parameters: its name and the shapes of its tensors, in the network's own order."""
+    """A layer with parameters: its name and the shapes of its tensors, in the order of the network."""
 
     name: str
     shapes: dict[str, tuple[int, ...]]

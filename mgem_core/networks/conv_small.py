@@ -40,7 +40,7 @@ def build(shape: Shape, classes: int, width: float) -> nn.Module:
 
 
 def _positions(shape: Shape) -> int:
-    """Pixels of the image that the second convolution makes."""
+    """The number of pixels after the second convolution."""
     height, width = (_side(_side(side)) for side in shape[1:])
     return height * width
 
@@ -49,5 +49,5 @@ def _side(side: int) -> int:
     return (side - KERNEL) // STRIDE + 1
 
 
-# From 17 pixels on, the second batch norm has several values per channel, even where a batch is a single image.
+# From 17 pixels on, the second batch norm has several values per channel, even in a batch of one image.
 register(Network("conv-small", layers, build, smallest_side=17))

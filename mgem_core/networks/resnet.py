@@ -41,7 +41,7 @@ def build(shape: Shape, classes: int, width: float) -> nn.Module:
 
 
 def _scale(network: nn.Module, width: float) -> None:
-    """Replace every layer by one of another width; torchvision's own has but one."""
+    """Replace every layer by one of another width, because torchvision's ResNet-18 has a fixed width."""
     from torch import nn
 
     for parent in list(network.modules()):
@@ -64,5 +64,5 @@ def _conv(inputs: int, outputs: int, kernel: int, stride: int, padding: int) -> 
     return layer
 
 
-# From 9 pixels on, the last batch norm has several values per channel, even where a batch is a single image.
+# From 9 pixels on, the last batch norm has several values per channel, even in a batch of one image.
 register(Network("resnet18", layers, build, smallest_side=9, images_per_pass=256, packages=("torchvision",)))

@@ -1,4 +1,4 @@
-"""Who does the work: one runner per store hands queued runs to a pool of workers, here or on a Ray cluster."""
+"""Training many runs: one runner per store gives queued runs to a pool of workers, on this machine or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Ended:
-    """A run left its worker. done: it yielded Finished. lost: the worker is gone, the run may go on elsewhere.
+    """A run has left its worker.
 
-    cancelled: it was made to leave; it goes on if that is still wanted.
+    done: it yielded Finished. failed: it raised an error. cancelled: it was stopped, and is queued again if it was resumed
+    meanwhile. lost: its worker died, and another worker may continue it.
     """
 
     how: Literal["done", "failed", "cancelled", "lost"]
     reason: str = ""
-    traceback: str = ""  # of an error that nobody expected
+    traceback: str = ""  # of an unexpected error
 
 
 WorkerMessage = Event | Ended | bytes | Accepted  # bytes: a new checkpoint
@@ -34,16 +35,16 @@ class Pool(Protocol):
 
     @property
     def problem(self) -> str:
-        """Why no worker is ready although some should be; empty if all is well."""
+        """Why no worker is ready although some should be; empty if there is no problem."""
 
     def free(self) -> int:
-        """How many more runs could start now."""
+        """How many more runs can start now."""
 
     def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
         """Train a run, from a checkpoint's bytes if there are any."""
 
     def cancel(self, run: int) -> None:
-        """Have a run end soon, as cancelled."""
+        """Stop a run soon; it ends as cancelled."""
 
     def poll(self, seconds: float) -> list[tuple[int, WorkerMessage]]:
         """What the workers sent since the last call, in order; waits up to `seconds` for the first message."""

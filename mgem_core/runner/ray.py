@@ -1,5 +1,7 @@
-"""Workers on a Ray cluster: one Ray task per run. Events stream back, and checkpoints with them, so that a run whose node
-died goes on elsewhere."""
+"""Workers on a Ray cluster: one Ray task per run.
+
+Events and checkpoints are streamed back, so that a run whose node died can continue on another one.
+"""
 
 import logging
 import socket
@@ -20,7 +22,7 @@ class RayPool:
             raise UsageError("ray is not installed; install it with: pip install 'mgem-explorer[ray]'.") from None
         self.ray = ray
         try:
-            if ":" in address:  # ask first: Ray itself would try for a minute
+            if ":" in address:  # try to connect first: Ray itself would try for a minute
                 host, _, port = address.rpartition(":")
                 socket.create_connection((host, int(port)), timeout=5).close()
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
@@ -29,20 +31,20 @@ class RayPool:
         self.task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(train)
         self.gpus, self.problem = gpus, ""
         self.streams: dict[Any, int] = {}
-        self.unwanted: set[int] = set()
+        self.cancelled: set[int] = set()
 
     def free(self) -> int:
         total = self.ray.cluster_resources()
         room = total.get("CPU", 0) if not self.gpus else min(total.get("CPU", 0), total.get("GPU", 0) / self.gpus)
-        return max(0, int(room) - len(self.streams))  # less than none when a node has gone
+        return max(0, int(room) - len(self.streams))  # the difference is negative after a node died
 
     def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
         self.streams[self.task.remote(config.model_dump_json(), state)] = run
 
     def cancel(self, run: int) -> None:
         for stream, number in self.streams.items():
-            if number == run and run not in self.unwanted:
-                self.unwanted.add(run)
+            if number == run and run not in self.cancelled:
+                self.cancelled.add(run)
                 self.ray.cancel(stream, force=True)
 
     def poll(self, seconds: float) -> list[tuple[int, WorkerMessage]]:
@@ -60,15 +62,15 @@ class RayPool:
 
     def _take(self, stream: Any) -> tuple[int, WorkerMessage]:
         """The next message of a run."""
-        run, what = self.streams[stream], self._next(stream)
-        if isinstance(what, Ended):
+        run, message = self.streams[stream], self._next(stream)
+        if isinstance(message, Ended):
             del self.streams[stream]
-            what = Ended("cancelled") if run in self.unwanted and what.how == "lost" else what
-            self.unwanted.discard(run)
-        return run, what
+            message = Ended("cancelled") if run in self.cancelled and message.how == "lost" else message
+            self.cancelled.discard(run)
+        return run, message
 
     def _next(self, stream: Any) -> WorkerMessage:
-        """The next thing a task yielded; a task that is gone is lost."""
+        """The next message that a task yielded; a task that ended without one is lost."""
         try:
             return self.ray.get(next(stream))  # type: ignore[no-any-return]
         except StopIteration:

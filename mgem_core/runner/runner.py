@@ -1,7 +1,7 @@
-"""The runner: it hands out queued runs, writes what the workers send into the store, and ends when idle.
+"""The runner: it gives queued runs to workers, writes what they send into the store, and ends when idle.
 
-The order in which things are written makes every crash harmless: events first, then the checkpoint taken after them, then
-the end of the run. What cannot be written is kept and tried again; meanwhile the problem is reported, and no run is blamed.
+The order of writing makes every crash harmless: events first, then the checkpoint taken after them, then the end of a run.
+What cannot be written is written later. Until then the problem is reported, and no run counts as failed because of it.
 """
 
 import sys
@@ -25,24 +25,24 @@ RETRY = 0.5  # seconds between tries while something cannot be written
 
 
 class CheckpointUnwritableError(Exception):
-    """Said in one sentence; it will be tried again."""
+    """A checkpoint cannot be written; the message is one sentence. The runner will try again."""
 
 
 class Runner:
     def __init__(self, store: Store, pool: Pool, is_alone: Callable[[], bool] = lambda: True):
         self.store, self.pool, self.is_alone = store, pool, is_alone
         self.active: set[int] = set()
-        self.claimed: tuple[int, RunConfig] | None = None  # but not yet given to a worker
+        self.claimed: tuple[int, RunConfig] | None = None  # claimed in the store, but not yet given to a worker
         self.unwritten: list[tuple[int, Event | Ended]] = []
-        self.checkpoints: dict[int, bytes] = {}  # the newest of each run, unless it is on disk
-        self.recovered = False  # is what an earlier runner left queued again?
+        self.checkpoints: dict[int, bytes] = {}  # the latest checkpoint of each run, until it is on disk
+        self.recovered = False  # have the runs of an earlier runner been queued again?
         self.problem = ""
         self.is_outdated = False  # was the code edited since this process started?
         self.next_check = 0.0  # when to look at the code again
-        report_problem("")  # now, while there is room for the file
+        report_problem("")  # creates the file while there is space on the disk
 
     def work(self, idle_seconds: float) -> Literal["idle", "replaced", "outdated"]:
-        """Until nothing has been queued or running for a while, the store was replaced, or its code was edited."""
+        """Work until nothing has been queued or running for a while, the store was replaced, or the code was edited."""
         busy = time.monotonic()
         while True:
             if not (self.store.is_current() and self.is_alone()):
@@ -64,7 +64,7 @@ class Runner:
                 return "idle"
 
     def _report(self, problem: str) -> None:
-        """To everybody who waits, every time; to the log, when it is news."""
+        """Report the problem to everyone who waits for runs, every time, and to the log when it has changed."""
         if problem or self.problem:
             report_problem(problem)
         if problem != self.problem:
@@ -80,7 +80,7 @@ class Runner:
         return self.pool.problem
 
     def _tick(self) -> bool:
-        """One round; is there anything left to do?"""
+        """Do one round of work; return whether there is anything left to do."""
         if time.monotonic() >= self.next_check:  # a tick may be as short as a message
             self.is_outdated, self.next_check = code_has_changed(), time.monotonic() + TICK
         if not self.recovered:
@@ -90,7 +90,7 @@ class Runner:
         for run in self.store.runs_to_cancel():
             self.pool.cancel(run)
         self._write()
-        self._hand_out()
+        self._start_runs()
         for run, message in self.pool.poll(TICK):
             if isinstance(message, bytes):
                 self.checkpoints[run] = message
@@ -107,7 +107,7 @@ class Runner:
         except OSError as error:
             raise StoreUnavailableError(f"the folder {folder} cannot be made: {error.strerror}.") from None
 
-    def _hand_out(self) -> None:
+    def _start_runs(self) -> None:
         while self.pool.free() > 0:
             if self.claimed is None and not self.is_outdated:
                 self.claimed = self.store.claim()
@@ -119,7 +119,10 @@ class Runner:
             self.claimed = None
 
     def _checkpoint(self, run: int) -> bytes | None:
-        """What the run goes on from. A checkpoint ahead of the store would leave a gap: that run starts again."""
+        """The checkpoint from which the run continues, if there is one.
+
+        With a checkpoint that is ahead of the store, events would be missing; such a run starts from the beginning.
+        """
         path = self.store.checkpoint(run)
         try:
             content = path.read_bytes()
@@ -139,23 +142,23 @@ class Runner:
         return None
 
     def _write(self) -> None:
-        """Everything that the workers sent; what the store cannot take stays here, and an error says so."""
+        """Write everything that the workers sent. If the store fails, what is not yet written stays in `unwritten`."""
         events = [(run, event) for run, event in self.unwritten if not isinstance(event, Ended)]
         ends = [(run, end) for run, end in self.unwritten if isinstance(end, Ended)]
         if events:
             self.store.record(events)
             self.unwritten = [*ends]
         self._tidy_checkpoints(events)
-        with suppress(CheckpointUnwritableError):  # tried again at the end of the tick
+        with suppress(CheckpointUnwritableError):  # the end of the tick tries again
             self._write_checkpoints()
         for run, end in ends:
-            self._settle(run, end)
+            self._end_run(run, end)
             self.checkpoints.pop(run, None)
             self.active.discard(run)
             self.unwritten.pop(0)
 
     def _tidy_checkpoints(self, events: list[tuple[int, Event]]) -> None:
-        """Set aside what a run could not go on from; delete what a finished run does not need. Left, it does no harm."""
+        """Set aside checkpoints that could not be used, and delete those of finished runs. Errors are harmless here."""
         for run, event in events:
             with suppress(OSError):
                 if isinstance(event, Started) and event.notice:
@@ -173,9 +176,9 @@ class Runner:
                 raise CheckpointUnwritableError(f"{path} could not be written: {error.strerror}.") from None
             del self.checkpoints[run]
 
-    def _settle(self, run: int, end: Ended) -> None:
+    def _end_run(self, run: int, end: Ended) -> None:
         if end.how == "cancelled" or (end.how == "lost" and self.store.attempts(run) < ATTEMPTS):
-            self.store.requeue(run, failed=end.how == "lost")  # somebody may want it again by now
+            self.store.requeue(run, failed=end.how == "lost")  # it is queued again if it was resumed meanwhile, or lost
         elif end.how == "lost":
             self.store.end(run, "failed", f"{end.reason}, {ATTEMPTS} times.")
         elif end.how == "failed":

@@ -1,6 +1,6 @@
-"""What keeps the runner from working, for everybody who waits for it: a file of fixed size beside the store.
+"""The problem that keeps the runner from working, for everyone who waits for it: a file of fixed size beside the store.
 
-It is written in place, so that it can be written on a full disk, too.
+It is overwritten in place, which works on a full disk, too.
 """
 
 import json
@@ -11,12 +11,12 @@ from contextlib import suppress
 from mgem_core.home import home
 
 SIZE = 2048  # bytes
-FRESH = 15.0  # seconds for which a report counts; a runner with a problem renews it every five at the latest
+FRESH = 15.0  # seconds for which a report is valid; a runner with a problem repeats it at least every five seconds
 NAME = "runner.status"
 
 
 def report_problem(problem: str) -> None:
-    """Say what is wrong; an empty text says that nothing is."""
+    """Write the problem to the file; an empty text means that there is none."""
     text = json.dumps({"process": os.getpid(), "time": time.time(), "problem": problem[: SIZE // 8]})
     path = home() / NAME
     with suppress(OSError), path.open("r+b" if path.exists() else "wb") as file:
@@ -24,7 +24,7 @@ def report_problem(problem: str) -> None:
 
 
 def current_problem() -> str:
-    """What keeps the runner from working now; empty if nothing does, or if no runner says so."""
+    """The problem that keeps the runner from working; empty if there is none, or no recent report."""
     try:
         report = json.loads((home() / NAME).read_bytes())
         return str(report["problem"]) if time.time() - report["time"] < FRESH else ""

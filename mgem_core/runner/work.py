@@ -1,4 +1,4 @@
-"""The runner as a process: exactly one per store, started on demand, and found by its lock."""
+"""The runner as a process: at most one per store, which a lock ensures, started on demand."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from mgem_core.runner import Pool
 from mgem_core.runner.runner import Runner
 from mgem_core.store import Store
 
-LOCK_SECONDS = 4.0  # the runner waits no longer for others who write; then it says so, and tries again
+LOCK_SECONDS = 4.0  # how long the runner waits for a locked store before it reports the problem and tries again
 
 
 def store_path() -> Path:
@@ -22,7 +22,7 @@ def store_path() -> Path:
 
 
 def acquire_lock(seconds: float) -> FileLock | None:
-    """The runner's lock, or None while another runner lives. The operating system releases it when its owner dies."""
+    """The runner's lock, or None while another runner has it. The operating system releases it when its owner dies."""
     try:
         home().mkdir(parents=True, exist_ok=True)
         lock = FileLock(home() / "runner.lock")
@@ -36,7 +36,7 @@ def acquire_lock(seconds: float) -> FileLock | None:
 
 
 def ensure_runner(*options: str) -> subprocess.Popen[bytes] | None:
-    """Start a runner in a session of its own unless one is there; it outlives whoever asked for it."""
+    """Start a runner unless there is one. It has its own session, so that it outlives the process that started it."""
     lock = acquire_lock(0)
     if lock is None:
         return None
@@ -50,7 +50,7 @@ def ensure_runner(*options: str) -> subprocess.Popen[bytes] | None:
 
 
 def refusal(runner: subprocess.Popen[bytes] | None) -> str:
-    """Why a runner that was started could not be one, in its own words; empty while it is well."""
+    """Why a runner that was started has failed: the last line of its log. Empty if it has not failed."""
     if runner is None or runner.poll() not in (1, 2):
         return ""
     try:
@@ -62,26 +62,25 @@ def refusal(runner: subprocess.Popen[bytes] | None) -> str:
 
 
 def work(open_pool: Callable[[], Pool], idle_seconds: float) -> None:
-    """Be the runner, if there is none; a second one leaves."""
+    """Be the runner, unless there is one already."""
     while (outcome := _work_on_store(open_pool, idle_seconds)) == "replaced" and home().exists():
-        print(
-            f"mgem: {store_path()} was deleted or replaced; going on with the one there now.", file=sys.stderr, flush=True
-        )
+        replaced = f"{store_path()} was deleted or replaced"
+        print(f"mgem: {replaced}; continuing with the store that is there now.", file=sys.stderr, flush=True)
     if outcome == "outdated":
         print("mgem: the code was edited; starting again with the new code.", file=sys.stderr, flush=True)
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _work_on_store(open_pool: Callable[[], Pool], idle_seconds: float) -> str:
-    lock = acquire_lock(1.0)  # others hold it for a moment, to see whether there is a runner
+    lock = acquire_lock(1.0)  # ensure_runner in other processes holds it for a moment
     if lock is None:
         return "taken"
-    held = file_identity(Path(lock.lock_file))
+    identity = file_identity(Path(lock.lock_file))
     try:
         store = Store(store_path(), LOCK_SECONDS)
         pool = open_pool()
         try:
-            return Runner(store, pool, lambda: file_identity(Path(lock.lock_file)) == held).work(idle_seconds)
+            return Runner(store, pool, lambda: file_identity(Path(lock.lock_file)) == identity).work(idle_seconds)
         finally:
             pool.close()
             store.close()

@@ -1,4 +1,4 @@
-"""A warm worker process: it trains one run after the other and sends its runner what happens."""
+"""A worker process: it trains one run after the other and sends events and checkpoints to the runner."""
 
 import multiprocessing
 import os
@@ -14,19 +14,19 @@ from pathlib import Path
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.runner import Accepted, Ended, WorkerMessage
 
-SEND, HEARTBEAT = 0.1, 1.0  # seconds
-ENOUGH = 100  # unsent messages, with which training waits for the runner to take them
+SEND, HEARTBEAT = 0.1, 1.0  # seconds between messages, and at most without one
+MAX_UNSENT = 100  # messages after which training waits until the runner has taken them
 
 
 def main(pipe: Connection) -> None:
-    """Serve until the runner closes the pipe or dies."""
+    """Train runs until the runner closes the pipe or dies."""
     jobs: queue.Queue[tuple[int, str, bytes | None]] = queue.Queue()
-    unwanted: set[int] = set()
+    cancelled: set[int] = set()
     unsent: list[tuple[int, WorkerMessage]] = []
     sending = threading.Lock()
 
     def send() -> None:
-        """Everything unsent in one message; an empty one is a sign of life."""
+        """Send everything unsent in one message; an empty one shows that the worker is alive."""
         with sending:
             messages = unsent[:]
             pipe.send(messages)
@@ -35,9 +35,9 @@ def main(pipe: Connection) -> None:
     def receive() -> None:
         try:
             while True:
-                what, *job = pipe.recv()
-                if what == "cancel":
-                    unwanted.add(job[0])
+                command, *job = pipe.recv()
+                if command == "cancel":
+                    cancelled.add(job[0])
                 else:
                     unsent.append((job[0], Accepted()))
                     jobs.put((job[0], job[1], job[2]))
@@ -63,23 +63,23 @@ def main(pipe: Connection) -> None:
 
     for watch in (receive, end_with_parent):
         threading.Thread(target=watch, daemon=True).start()
-    import mgem_core.engine  # noqa: F401  (importing torch is the slow part of a first run, done before one is asked for)
+    import mgem_core.engine  # noqa: F401  (imports torch, which is slow, before the first run arrives)
 
-    threading.Thread(target=keep_sending, daemon=True).start()  # from its first message on, a worker is ready
+    threading.Thread(target=keep_sending, daemon=True).start()  # the first message shows that the worker is ready
     while True:
         number, config, state = jobs.get()
-        for message in train(config, state, partial(unwanted.__contains__, number)):
+        for message in train(config, state, partial(cancelled.__contains__, number)):
             unsent.append((number, message))
-            if len(unsent) >= ENOUGH:
+            if len(unsent) >= MAX_UNSENT:
                 send()
         send()
-        unwanted.discard(number)
+        cancelled.discard(number)
 
 
 def train(config: str, state: bytes | None, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[WorkerMessage]:
-    """A run from its beginning or from a checkpoint: its events, each new checkpoint in its place among them, its end.
+    """Train a run from its beginning or from a checkpoint; yield its events, its new checkpoints, and at last Ended.
 
-    A checkpoint comes after every event from before it was taken: whoever keeps both in this order loses nothing.
+    A checkpoint comes after all events that precede it, so that nothing is lost if both are stored in this order.
     """
     checkpoints: list[bytes] = []
     from mgem_core.engine import RunCancelledError
@@ -88,7 +88,7 @@ def train(config: str, state: bytes | None, is_cancelled: Callable[[], bool] = l
         request = RunConfig.model_validate_json(config)
         for event in run(request, checkpoint=checkpoints.append, resume=state, is_cancelled=is_cancelled):
             if checkpoints:
-                yield checkpoints.pop()  # not `yield from`: Ray would send into the list
+                yield checkpoints.pop()  # `yield from` fails on Ray, which sends values into the generator
                 checkpoints.clear()
             yield event
         yield Ended("done")
@@ -96,11 +96,11 @@ def train(config: str, state: bytes | None, is_cancelled: Callable[[], bool] = l
         yield Ended("cancelled")
     except Exception as error:
         details = "" if isinstance(error, UsageError) else traceback.format_exc()
-        yield Ended("failed", explained(error), details)
+        yield Ended("failed", explain_error(error), details)
 
 
-def explained(error: Exception) -> str:
-    """One line for people: the sentence of a known error, the place of an unknown one."""
+def explain_error(error: Exception) -> str:
+    """An error on one line: the sentence of an expected one, or the kind, message and place of an unexpected one."""
     if isinstance(error, UsageError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

@@ -1,4 +1,4 @@
-"""Where tasks come from. A new benchmark is one new file here that calls `register` with plain data."""
+"""The benchmarks. A new one is one new file here that calls `register` with a description."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Data that does not come with the installation; `mgem data fetch` brings it."""
+    """Data that does not come with the installation; `mgem data fetch` downloads it."""
 
     name: str  # in `mgem data fetch NAME`
     title: str
     folder: Callable[[], Path]  # where it belongs
-    lack: Callable[[], str]  # what is wrong there ("which is not in …"), empty if nothing; looks at the files only
-    fetch: Callable[[], None]  # download it, whole or not at all
+    problem: Callable[[], str]  # why it cannot be used, as part of a sentence ("which is not in …"); empty if it can
+    fetch: Callable[[], None]  # download it, completely or not at all
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Benchmark:
     module: str = ""  # the module whose code is part of the key; by default the one that defines `open`
 
     def missing(self) -> str:
-        """Empty if the data is here; else one sentence: what is missing, where it was looked for, what brings it."""
-        if self.dataset is None or not (lack := self.dataset.lack()):
+        """Empty if the data is there; else one sentence: what is missing, where it should be, which command gets it."""
+        if self.dataset is None or not (problem := self.dataset.problem()):
             return ""
-        return f"{self.name} needs {self.dataset.title}, {lack}; get it with: mgem data fetch {self.dataset.name}."
+        return f"{self.name} needs {self.dataset.title}, {problem}; get it with: mgem data fetch {self.dataset.name}."
 
 
 BENCHMARKS: dict[str, Benchmark] = {}
@@ -59,4 +59,4 @@ for _module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{_module.name}")
 
 for _benchmark in sorted(BENCHMARKS.values(), key=lambda benchmark: benchmark.dataset is not None):
-    BENCHMARKS[_benchmark.name] = BENCHMARKS.pop(_benchmark.name)  # what is built in comes first
+    BENCHMARKS[_benchmark.name] = BENCHMARKS.pop(_benchmark.name)  # built-in benchmarks come first

@@ -1,4 +1,4 @@
-"""A stream: base images held once as uint8, and tasks that are views of them, made for a batch when it is needed."""
+"""A stream: base images stored once as uint8, and tasks, which are views of them that are made batch by batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-View = Callable[[Tensor], Tensor]  # pixels [N, P] as float in 0…1 → what this task shows of them [N, P]
+View = Callable[[Tensor], Tensor]  # pixels [N, P], float from 0 to 1 → the pixels that a task shows [N, P]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Batch:
-    """x [N, channels, height, width] float, y [N], and the logits that count (bool [classes], or None for all)."""
+    """x [N, channels, height, width] float, y [N], and the logits that count (bool [classes]; None: all of them)."""
 
     x: Tensor
     y: Tensor

@@ -23,50 +23,50 @@ def folder() -> Path:
 
 
 def files() -> dict[str, tuple[int, ...]]:
-    """The shape of what each file holds: the images to learn from, those to test on, and the labels of both."""
+    """The shape of the content of each file: training images, test images, and the labels of both."""
     images = {"train-images-idx3-ubyte": (TRAIN, SIDE, SIDE), "t10k-images-idx3-ubyte": (TEST, SIDE, SIDE)}
     return {**images, "train-labels-idx1-ubyte": (TRAIN,), "t10k-labels-idx1-ubyte": (TEST,)}
 
 
 def header(shape: tuple[int, ...]) -> bytes:
-    """How an idx file of unsigned bytes begins: 0x800 + dimensions, then each of them."""
+    """The header of an idx file of unsigned bytes: 0x800 + number of dimensions, then each of them."""
     return struct.pack(f">{1 + len(shape)}i", 0x800 + len(shape), *shape)
 
 
-def lack() -> str:
-    """Empty if all four files are whole; else what is wrong with the first that is not."""
+def find_problem() -> str:
+    """Empty if all four files are complete; else what is wrong with the first that is not."""
     for name, shape in files().items():
-        path, begins = folder() / name, header(shape)
-        whole = len(begins) + math.prod(shape)
+        path, expected = folder() / name, header(shape)
+        expected_size = len(expected) + math.prod(shape)
         try:
             with path.open("rb") as file:
-                sound, size = file.read(len(begins)) == begins, os.fstat(file.fileno()).st_size
+                has_header, size = file.read(len(expected)) == expected, os.fstat(file.fileno()).st_size
         except (FileNotFoundError, NotADirectoryError):
-            some = any((folder() / other).exists() for other in files())
-            return f"{f'whose file {name}' if some else 'which'} is not in {folder()}"
+            others_exist = any((folder() / other).exists() for other in files())
+            return f"{f'whose file {name}' if others_exist else 'which'} is not in {folder()}"
         except OSError as error:
             return f"whose file {path} cannot be read ({error.strerror})"
-        if size != whole:
-            return f"whose file {path} is damaged (it has {size} bytes, not {whole})"
-        if not sound:
+        if size != expected_size:
+            return f"whose file {path} is damaged (it has {size} bytes, not {expected_size})"
+        if not has_header:
             return f"whose file {path} is damaged (it does not begin as a file of {shape[0]} digits does)"
     return ""
 
 
 def fetch() -> None:
-    """Download through torchvision into a folder beside, then move the files to their place."""
-    beside = partial_of(data_root() / "MNIST")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
+    """Download with torchvision into a temporary folder, then move the files to their place."""
+    temporary = partial_of(data_root() / "MNIST")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
     try:
         from torchvision.datasets import MNIST
 
-        MNIST(beside, download=True)
+        MNIST(temporary, download=True)
         folder().mkdir(parents=True, exist_ok=True)
         for name in files():
-            (beside / "MNIST" / "raw" / name).replace(folder() / name)
+            (temporary / "MNIST" / "raw" / name).replace(folder() / name)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 @cache
@@ -84,7 +84,7 @@ def load_digits() -> Digits:
     return Digits(*read_files(folder()), np.arange(TRAIN), np.arange(TRAIN, TRAIN + TEST))
 
 
-_DATASET = Dataset("mnist", "MNIST", folder, lack, fetch)
+_DATASET = Dataset("mnist", "MNIST", folder, find_problem, fetch)
 # A probe takes a gradient on 60,000 images for each past task, about a second each.
 _PAPER = {"network": "mlp", "tasks": 20, "iterations": 500, "batch_size": 10, "memory": 256, "probe_every": 250}
 # Measured over 20 tasks: independent is best at 0.1 (the default, and GEM's published rate); single loses up to 17 points

@@ -43,7 +43,7 @@ def test_the_command_listens_on_this_computer_alone_whatever_the_environment_say
         assert listening_addresses(port) == {"127.0.0.1"}
 
 
-def test_it_tells_its_address_and_an_interrupt_ends_it_quietly(tmp_path):
+def test_it_prints_its_address_and_an_interrupt_ends_it_without_a_message(tmp_path):
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]
     with served(command, port, tmp_path, PYTHONPATH=str(ROOT)) as process:

@@ -65,7 +65,7 @@ def test_a_run_alone(here, capsys):
     assert [run["id"] for run in json.loads(capsys.readouterr().out)["runs"]] == [7]
 
 
-def test_of_several_benchmarks_the_name_tells_which(here, capsys):
+def test_with_several_benchmarks_the_file_name_contains_the_benchmark(here, capsys):
     grid = {"benchmark": ["mnist5k-split", "mnist5k-rotations"], "seed": [0]}
     filled_store(here.parent / "home" / "runs.db", SweepSpec(base=SMALL, grid=grid), "two")
     assert main(["export", "s2", "--what", "table", "--format", "csv"]) == 0

@@ -24,7 +24,7 @@ def test_the_installed_command_reports_bad_input_in_one_sentence(arguments):
 
 
 @pytest.mark.parametrize("arguments", [["runs", "\x1b[2J"], ["data", "fetch", "\x1b[2J"], ["cancel", "\x1b[2J"]])
-def test_what_was_typed_cannot_control_the_terminal(home, arguments, capsys):
+def test_arguments_in_error_messages_cannot_control_the_terminal(home, arguments, capsys):
     with contextlib.suppress(SystemExit):  # argparse's own way out
         main(arguments)
     err = capsys.readouterr().err

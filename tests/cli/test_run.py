@@ -108,7 +108,7 @@ def test_the_summary_is_readable(capsys):
     assert len([line for line in out.splitlines() if "│" in line]) == 3
 
 
-def test_a_run_that_diverges_exits_1_and_still_tells_its_matrix(capsys):
+def test_a_run_that_diverges_exits_1_and_still_prints_its_matrix(capsys):
     assert main([*QUICK, "--method", "single", "--lr", "1e9", "--json"]) == 1
     out, err = capsys.readouterr()
     assert json.loads(out)["status"] == "diverged"

@@ -17,9 +17,9 @@ def test_runs_lists_sweeps_and_runs(home, capsys):
     assert lines[0].split() == ["s1", "mine", "1", "queued,", "1", "cancelled"]
     assert lines[1].split()[:5] == ["r1", "GEM", "seed", "0", "cancelled"]
     assert main(["runs", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["sweeps"][0]["counts"]["cancelled"] == 1
-    assert [run["status"] for run in told["runs"]] == ["cancelled", "queued"]
+    document = json.loads(capsys.readouterr().out)
+    assert document["sweeps"][0]["counts"]["cancelled"] == 1
+    assert [run["status"] for run in document["runs"]] == ["cancelled", "queued"]
 
 
 def test_stored_text_cannot_control_the_terminal(home, capsys):
