@@ -1,23 +1,29 @@
-"""The dashboard, which `mgem dashboard` starts."""
+"""The main script of the dashboard, which `mgem dashboard` starts: page set-up and navigation.
+
+Streamlit puts this folder first on sys.path, so its modules are imported by their names alone (`session`, `runs.run_list`).
+"""
 
 from pathlib import Path
 
-import parts
+import components
 import streamlit as st
 
-st.set_page_config(page_title="mGEM Explorer", page_icon="🧭", layout="wide", initial_sidebar_state="auto")
-parts.provide_plotly()
-st.logo(Path(__file__).with_name("logo.svg"), size="large")
+# Rules on Streamlit's own markup, where it has no option. Should they stop matching, the look suffers, nothing else.
 STYLE = """
-.stMainBlockContainer { padding: 4.25rem 2rem 2rem; container-type: inline-size }
-@container (max-width: 45rem) { .stColumn { min-width: 100% } }  /* beside an open sidebar, too */
-.stSidebar [data-testid=stSidebarUserContent] { padding-top: 0 }
-.stToastContainer { top: auto !important; bottom: 1rem }  /* not over the buttons */
+/* At the top, a toast would cover the buttons Stop, Share and Export. */
+.stToastContainer { top: auto !important; bottom: 1rem }
 """
-DARK = "button[data-variant][data-selected=true] p { color: #E8ECF1 }"  # the theme's own is too faint there
-st.html(f"<style>{STYLE}{DARK if st.context.theme.type == 'dark' else ''}</style>")
+DARK_STYLE = """
+/* The text of selected pills. No primaryColor has enough contrast both there and behind the white text of buttons. */
+button[data-variant][data-selected=true] p { color: #E8ECF1 }
+"""
+
+st.set_page_config(page_title="mGEM Explorer", page_icon="🧭", layout="wide", initial_sidebar_state="auto")
+st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
+components.provide_plotly()
+st.logo(Path(__file__).with_name("logo.svg"), size="large")
 pages = [
-    st.Page("views/explore.py", title="Explore", default=True),
-    st.Page("views/runs.py", title="Runs"),
+    st.Page("explore/page.py", title="Explore", url_path="explore", default=True),
+    st.Page("runs/page.py", title="Runs", url_path="runs"),
 ]
 st.navigation(pages, position="top").run()

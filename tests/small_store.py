@@ -24,8 +24,8 @@ def small_store(path: Path, shift: float = 0.0, spec: SweepSpec = SPEC) -> Store
     return store
 
 
-def finish(store: Store, run: int, shift: float = 0.0, lost: tuple[int, ...] = ()) -> None:
-    """Let a claimed run of two or three tasks finish; the rows of the tasks in `lost` are missing from its events."""
+def finish(store: Store, run: int, shift: float = 0.0, missing: tuple[int, ...] = ()) -> None:
+    """Let a claimed run of two or three tasks finish; the rows of the tasks in `missing` are not among its events."""
     tasks = store.database.rows("SELECT json_extract(config, '$.tasks') FROM runs WHERE id = ?", run)[0][0]
     R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])[:tasks, :tasks] + shift
     events: list[Event] = []
@@ -34,7 +34,7 @@ def finish(store: Store, run: int, shift: float = 0.0, lost: tuple[int, ...] = (
         if task:
             past = np.full(task, 0.1)
             events.append(Probed(task, 5, past, past, 2.0, 1.0, np.full(task, 1.5), 2.5))
-        if task not in lost:
+        if task not in missing:
             events.append(TaskLearned(task, R[task], task + 1.0))
     events.append(Finished("finished", "", R, *acc_fwd_bwd(R), 2.0, 0.01, "abc"))
     store.record([(run, event) for event in events])

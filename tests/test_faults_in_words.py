@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
+from pages import PAGES, open_page
 
 from mgem_core.cli import main
 from mgem_core.events import Finished, Started
@@ -20,7 +20,6 @@ from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
 COMMANDS = [["runs"], ["sweep", "--tasks", "1", "--detach"], ["work", "--idle", "0"], ["export", "s1", "--what", "table"]]
-PAGES = ["explore", "runs"]
 
 
 @pytest.fixture
@@ -93,9 +92,9 @@ def test_a_home_that_cannot_be_used_is_one_sentence_on_the_command_line(home, fa
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("page", PAGES)
 def test_a_home_that_cannot_be_used_is_one_sentence_on_every_page(home, fault, page, monkeypatch):
-    monkeypatch.setattr("state.ensure_runner", lambda *options: None)
+    monkeypatch.setattr("runner_process.ensure_runner", lambda *options: None)
     sentence = fault(home)
-    shown = AppTest.from_file(f"../app/views/{page}.py", default_timeout=15).run()
+    shown = open_page(page)
     assert not shown.exception
     assert sentence in shown.error[0].value.replace("\\", "")
 
@@ -135,8 +134,8 @@ def test_a_store_without_room_is_one_sentence_when_a_sweep_is_launched(home, mon
     monkeypatch.setattr(Store, "_new_run", refuse)
     assert main(["sweep", "--tasks", "1"]) == 2
     assert capsys.readouterr().err == f"mgem: {home / 'runs.db'} could not be written: database or disk is full.\n"
-    monkeypatch.setattr("state.ensure_runner", lambda *options: None)
-    shown = AppTest.from_file("../app/views/explore.py", default_timeout=15).run()
+    monkeypatch.setattr("runner_process.ensure_runner", lambda *options: None)
+    shown = open_page("explore")
     next(button for button in shown.button if button.label.startswith("Run the quick look")).click().run()
     assert not shown.exception
     assert "could not be written: database or disk is full" in shown.error[0].value.replace("\\", "")
@@ -186,10 +185,7 @@ def test_a_failed_run_keeps_its_traceback(failed, capsys):
 
 
 def page_of_run(run):
-    page = AppTest.from_file("../app/main.py", default_timeout=15)
-    page.switch_page("views/runs.py")
-    page.query_params["runs"] = f"r{run}"
-    return page.run()
+    return open_page("runs", runs=f"r{run}")
 
 
 def test_the_page_of_a_failed_run_shows_its_traceback(failed):

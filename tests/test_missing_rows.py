@@ -4,12 +4,12 @@ import io
 import json
 from csv import DictReader
 
-import compare
-import live
 import numpy as np
 import pandas as pd
 import pytest
+from explore.configuration_table import table_rows
 from figures.exported import exported
+from runs.curves import describe_matrix, mean_accuracies
 from small_store import finish
 
 from mgem_core import UsageError, analysis, frames, measurements
@@ -30,13 +30,13 @@ def without(task: int) -> np.ndarray:
     return np.where(np.arange(3)[:, None] == task, np.nan, R)
 
 
-def made(path, lost: dict[int, int], seeds: int = 1) -> Store:
+def made(path, missing: dict[int, int], seeds: int = 1) -> Store:
     """A finished run of three tasks for each seed; run → the task whose row is missing from the store."""
     store = Store(path)
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"seed": list(range(seeds))}))
     while claimed := store.claim():
         run = claimed[0]
-        finish(store, run, shift=run - 1.0, lost=(lost[run],) if run in lost else ())
+        finish(store, run, shift=run - 1.0, missing=(missing[run],) if run in missing else ())
     return store
 
 
@@ -170,7 +170,7 @@ def test_nothing_is_drawn_of_a_time_when_no_row_is_known(tmp_path):
 
 def test_the_table_of_a_sweep_has_dashes_and_an_interrupted_curve(gap):
     points = measurements.points(gap, frames.runs(gap, 1), View())
-    [row] = live.rows(points, points)
+    [row] = table_rows(points, points)
     texts = [row["cells"][name]["text"] for name in ("acc", "fwd", "bwd")]
     assert texts == ["74.33", "—", "—"]
     assert row["cells"]["curve"]["value"] == [90.0, None, pytest.approx(ACC)]
@@ -178,5 +178,5 @@ def test_the_table_of_a_sweep_has_dashes_and_an_interrupted_curve(gap):
 
 
 def test_curves_and_words_of_single_runs_have_the_gap():
-    assert compare.accuracies(without(1))["acc"].tolist() == pytest.approx([90.0, np.nan, ACC], nan_ok=True)
-    assert compare.in_words(without(1)) == "90, 10, 10; —, —, —; 60, 75, 88"
+    assert mean_accuracies(without(1))["acc"].tolist() == pytest.approx([90.0, np.nan, ACC], nan_ok=True)
+    assert describe_matrix(without(1)) == "90, 10, 10; —, —, —; 60, 75, 88"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 APP = ROOT / "app"
-PAGES = sorted((APP / "views").glob("*.py"))
+PAGES = sorted(APP.glob("*/page.py"))
 FORBIDDEN = ("torch", "torchvision", "ray")
 ALSO = ("mgem_core.cli", "mgem_core.dual", "mgem_core.metrics")  # these start or compute without torch, too
 QUERIES: list[dict[str, str]] = [{}, {"runs": "r1"}, {"runs": "r1,r2"}, {"list": "Sweeps", "sweep": "s1"}]
@@ -25,7 +25,7 @@ class Refusal(MetaPathFinder):
 
 
 def app_modules() -> list[str]:
-    """The app's own modules; its main file and its pages are not imported, but run."""
+    """The modules of the app; its main script and its pages are not imported, but run."""
     files = [path.relative_to(APP) for path in APP.rglob("*.py") if path not in PAGES and path != APP / "main.py"]
     return [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
 
@@ -44,15 +44,12 @@ def imported_modules() -> list[str]:
 
 
 def show_pages(home: str) -> None:
-    from streamlit.testing.v1 import AppTest
+    from pages import open_page
 
     for page in PAGES:
         for query in QUERIES:
-            app = AppTest.from_file(str(APP / "main.py"), default_timeout=60)
-            app.switch_page(f"views/{page.name}")
-            app.query_params.update(query)
-            app.run()
-            assert not app.exception, (page.name, home, query, [error.stack_trace for error in app.exception])
+            app = open_page(page.parent.name, **query)
+            assert not app.exception, (page, home, query, [error.stack_trace for error in app.exception])
 
 
 def make_files(home: str) -> None:
@@ -73,10 +70,10 @@ def main(homes: list[str]) -> None:
     sys.path[:0] = [str(APP), str(ROOT)]
     for name in (*app_modules(), *imported_modules(), *ALSO):
         importlib.import_module(name)
-    import state
+    import runner_process
     from streamlit.components.v2 import manifest_scanner
 
-    state.ensure_runner = lambda *options: None  # nothing is to be trained
+    runner_process.ensure_runner = lambda *options: None  # nothing is to be trained
     manifest_scanner.scan_component_manifests = lambda *arguments, **options: []  # a slow search for nothing
     for home in homes:
         os.environ["MGEM_HOME"] = home

@@ -2,8 +2,10 @@
 
 import io
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from mgem_core.events import Snapped
 from mgem_core.store.database import Database
 from mgem_core.store.run_filter import BENCHMARK, RunFilter
+from mgem_core.sweeps import configuration_of
 
 STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
 ENDED = ("finished", "failed", "diverged", "cancelled")
@@ -22,6 +25,7 @@ COMPUTED = {  # columns of a run besides those of the table
     "learned": f"CASE status WHEN 'finished' THEN max(task, ifnull({TASKS}, 0)) ELSE task END",
     **{name: f"json_extract(config, '$.{name}')" for name in ("benchmark", "method", "strength", "seed", "tasks")},
 }
+SEED = re.compile(r'"seed":[0-9]+,')  # in a stored config
 Row = dict[str, Any]
 
 
@@ -124,13 +128,24 @@ class Reader:
         query = f"SELECT count(DISTINCT run) FROM members WHERE sweep != ?1 AND run IN ({its_runs})"
         return int(self.database.value(query, sweep))
 
-    def best_accuracies(self) -> dict[int, float]:
-        """Sweep → the ACC of its best configuration, mean over its finished seeds."""
-        means = (
-            "SELECT sweep, avg(acc) AS acc FROM members JOIN runs ON runs.id = run WHERE status = 'finished' "
-            "GROUP BY sweep, configuration(config)"
+    def best_accuracies(self, sweeps: Sequence[int] | None = None) -> dict[int, float]:
+        """Sweep → the ACC of its best configuration, mean over its finished seeds; of these sweeps, or of all."""
+        which, values = "1", []
+        if sweeps is not None:
+            which, values = "sweeps.id IN (SELECT value FROM json_each(?))", [json.dumps(list(sweeps))]
+        query = (  # CROSS JOIN keeps this order; by status first, every run would be looked up in every sweep
+            "SELECT sweep, config, acc, runs.created = sweeps.created FROM sweeps CROSS JOIN members ON sweep = sweeps.id "
+            f"CROSS JOIN runs ON runs.id = run WHERE {which} AND status = 'finished' AND acc IS NOT NULL"
         )
-        return dict(map(tuple, self.database.rows(f"SELECT sweep, max(acc) FROM ({means}) GROUP BY sweep")))
+        rows = self.database.rows(query, *values)
+        with_older_runs = {sweep for sweep, _, _, is_new in rows if not is_new}
+        accuracies: dict[int, dict[str, list[float]]] = {}
+        for sweep, config, acc, _ in rows:
+            # Runs that were created together come from one version, which writes equal configurations as equal texts.
+            text, replaced = SEED.subn("", config, count=1)
+            configuration = text if replaced and sweep not in with_older_runs else configuration_of(config)
+            accuracies.setdefault(sweep, {}).setdefault(configuration, []).append(acc)
+        return {sweep: max(map(fmean, by_configuration.values())) for sweep, by_configuration in accuracies.items()}
 
     # Events
 

@@ -1,5 +1,5 @@
 import pytest
-import state
+import runner_process
 from streamlit.components.v2 import manifest_scanner
 
 from mgem_core.store import Store
@@ -15,6 +15,6 @@ def _no_search_for_components(monkeypatch):
 def store(tmp_path, monkeypatch):
     """A store without a runner."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
-    state._runner.clear()
+    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options: None)
+    runner_process._started_runner.clear()
     return Store(tmp_path / "runs.db")

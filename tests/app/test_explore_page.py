@@ -1,7 +1,8 @@
-"""Explore's logic, without a browser."""
+"""The page Explore, without a browser."""
 
 import numpy as np
-import state
+import runner_process
+from pages import open_page, texts
 from streamlit.testing.v1 import AppTest
 
 from mgem_core.events import Finished, Probed, Stepped, TaskLearned
@@ -11,22 +12,13 @@ from mgem_core.sweeps import SweepSpec
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
 
 
-def opened(**parameters) -> AppTest:
-    page = AppTest.from_file("../../app/main.py", default_timeout=15)
-    for name, value in parameters.items():
-        page.query_params[name] = value
-    page.run()
+def open_explore(**query) -> AppTest:
+    page = open_page("explore", **query)
     assert not page.exception
     return page
 
 
-def told(page: AppTest) -> str:
-    kinds = (page.markdown, page.caption, page.info, page.warning, page.error, page.title)
-    return " ".join(one.value for kind in kinds for one in kind)
-
-
-def bar(page: AppTest) -> str:
-    """What is written over the progress bar."""
+def progress_text(page: AppTest) -> str:
     return page.get("progress")[0].proto.text
 
 
@@ -45,96 +37,96 @@ def button(page: AppTest, label: str):
 
 
 def test_a_first_visit_offers_the_quick_look_and_one_click_launches_it(store):
-    page = opened()
+    page = open_explore()
     assert page.title[0].value == "What does it cost to remember?"
-    assert "**24 runs**" in told(page)
+    assert "**24 runs**" in texts(page)
     button(page, "Run the quick look").click().run()
     assert not page.exception
     assert store.counts(1)["queued"] == 24
     assert page.query_params["sweep"] == "s1"
 
 
-def test_a_network_that_cannot_take_the_images_is_told_in_a_sentence(store):
-    page = opened()
+def test_a_network_that_cannot_take_the_images_is_explained_in_a_sentence(store):
+    page = open_explore()
     page.selectbox(key="run network").select("conv5").run()
     assert not page.exception
-    assert "it needs images of at least 32 × 32, and mnist5k-permutations has 1 × 28 × 28" in told(page)
+    assert "it needs images of at least 32 × 32, and mnist5k-permutations has 1 × 28 × 28" in texts(page)
 
 
-def test_an_own_partition_may_name_parts_of_the_network(store):
-    page = opened()
+def test_a_custom_partition_may_name_parts_of_the_network(store):
+    page = open_explore()
     page.selectbox(key="run network").select("resnet18").run()
-    page.text_input(key="run own").input("conv1=0,bn1=0,layer1=0,layer2=0,layer3=0,layer4=1,fc=1").run()
+    page.text_input(key="run partition").input("conv1=0,bn1=0,layer1=0,layer2=0,layer3=0,layer4=1,fc=1").run()
     assert not page.exception
     assert not page.error
-    page.text_input(key="run own").input("layers").run()
+    page.text_input(key="run partition").input("layers").run()
     assert not page.exception
     assert not page.error
-    page.text_input(key="run own").input("layer5=0").run()
-    assert "'layer5' is no layer or tensor of this network" in told(page)
+    page.text_input(key="run partition").input("layer5=0").run()
+    assert "'layer5' is no layer or tensor of this network" in texts(page)
 
 
-def test_launch_queues_what_the_widgets_say(store):
-    page = opened()
+def test_launch_queues_what_the_form_describes(store):
+    page = open_explore()
     page.selectbox(key="preset").select("modules-against-strength").run()
-    assert "**144 runs**" in told(page)
+    assert "**144 runs**" in texts(page)
     page.multiselect(key="run seeds").set_value([3]).run()
-    assert page.selectbox(key="preset").value == "Your own"
-    assert "**48 runs**" in told(page)
+    assert page.selectbox(key="preset").value == "Custom"
+    assert "**48 runs**" in texts(page)
     button(page, "Launch").click().run()
     assert store.counts(1)["queued"] == 48
-    assert store.database.rows("SELECT name FROM sweeps")[0]["name"] == "Own sweep"
+    assert store.database.rows("SELECT name FROM sweeps")[0]["name"] == "Custom sweep"
 
 
-def test_a_problem_is_told_and_nothing_can_be_launched(store):
-    page = opened()
-    page.text_input(key="run own").set_value("fc1=0,fc2=x,fc3=1").run()
+def test_a_problem_is_shown_and_nothing_can_be_launched(store):
+    page = open_explore()
+    page.text_input(key="run partition").set_value("fc1=0,fc2=x,fc3=1").run()
     assert any("it must map every layer or tensor to a module number" in one.value for one in page.error)
     assert button(page, "Launch").disabled
 
 
-def test_what_is_known_already_is_announced_and_what_waits_says_so(store):
+def test_runs_that_have_finished_before_are_announced_and_a_waiting_sweep_says_so(store):
     store.submit(SPEC)
     for _ in range(3):
         train(store)
     store.claim()
-    assert "waiting for" not in bar(opened())
-    page = opened()
-    page.session_state["more like"] = SweepSpec(base=SPEC.base, grid={**SPEC.grid, "strength": [0.5, 0.6]})
+    assert "waiting for" not in progress_text(open_explore())
+    page = open_explore()
+    page.session_state["spec for form"] = SweepSpec(base=SPEC.base, grid={**SPEC.grid, "strength": [0.5, 0.6]})
     page.run()
     button(page, "Launch").click().run()
-    assert page.toast[0].value == "Own sweep launched: 8 runs, 3 of them known already."
+    assert page.toast[0].value == "Custom sweep launched: 8 runs, 3 of them already finished."
     with store.database.transaction() as db:  # the one that trains is of another sweep alone
         db.execute("DELETE FROM members WHERE sweep = 2 AND run = 4")
-    assert "waiting for runs that were asked for before" in bar(opened(sweep="s2"))
+    assert "waiting for runs of earlier sweeps" in progress_text(open_explore(sweep="s2"))
 
 
-def test_a_pair_that_was_not_learned_yet_is_told(store):
+def test_a_pair_that_was_not_learned_yet_is_explained(store):
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}))
     run, _ = store.claim()
     store.record([(run, TaskLearned(task, np.full(3, 80.0), 1.0)) for task in (0, 1)])
-    assert "After task 2, task 3 has not been learned yet" in told(opened(pair="1 → 3", after="2"))
+    assert "After task 2, task 3 has not been learned yet" in texts(open_explore(pair="1 → 3", after="2"))
 
 
 def test_stop_cancels_and_resume_queues_again(store):
     sweep = store.submit(SPEC)
-    page = opened()
+    page = open_explore()
     button(page, "Stop").click().run()
     assert store.counts(sweep)["cancelled"] == 4
     button(page, "Resume").click().run()
     assert store.counts(sweep)["queued"] == 4
 
 
-def test_progress_failures_and_the_winner_are_told_in_words(store):
+def test_failures_and_the_best_configuration_are_described(store):
     store.submit(SPEC)
     for _ in range(3):
         train(store)
     run, _ = store.claim()
     store.end(run, "failed", "it had no luck.")
-    page = opened()
+    page = open_explore()
     assert not page.exception
-    assert "it had no luck. (r4)" in told(page)
-    assert "Best ACC: p-mGEM(4) at q = 0.5 with 82.00." in told(page)
+    assert "it had no luck. (r4)" in texts(page)
+    assert "Best ACC: p-mGEM(4) at q = 0.5 with 82.00." in texts(page)
     assert button(page, "Resume")
 
 
@@ -143,63 +135,63 @@ def test_a_sweep_whose_runs_are_not_equally_far_is_shown(store):
     train(store)
     run, _ = store.claim()
     store.record([(run, TaskLearned(0, np.array([95.0, 10.0]), 1.0))])
-    page = opened()
-    assert "*So far, as runs still train:* Best ACC: GEM at q = 0.5" in told(page)
+    page = open_explore()
+    assert "*So far, while runs are still training:* Best ACC: GEM at q = 0.5" in texts(page)
 
 
-def test_a_sweep_in_the_url_is_shown_and_an_unknown_one_is_said(store):
+def test_a_sweep_in_the_url_is_shown_and_an_unknown_one_is_reported(store):
     store.submit(SPEC, "first")
     store.submit(SPEC, "second")
-    assert opened(sweep="s1").session_state["sweep"] == 1
-    page = opened(sweep="s9")
-    assert "There is no sweep s9 in this store" in told(page)
+    assert open_explore(sweep="s1").session_state["sweep"] == 1
+    page = open_explore(sweep="s9")
+    assert "There is no sweep s9 in this store" in texts(page)
     assert page.session_state["sweep"] == 2
 
 
 def test_a_damaged_store_stops_the_page_with_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
+    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options: None)
     (tmp_path / "runs.db").write_bytes(b"no database" * 1000)
-    page = opened()
+    page = open_explore()
     assert len(page.error) == 1
     assert "is damaged or no store of mgem" in page.error[0].value
 
 
-def test_a_runner_that_cannot_work_is_told(store, monkeypatch):
-    monkeypatch.setattr(state, "refusal", lambda process: "no worker could be started.")
+def test_a_runner_that_cannot_work_is_reported(store, monkeypatch):
+    monkeypatch.setattr(runner_process, "refusal", lambda process: "no worker could be started.")
     store.submit(SPEC)
-    page = opened()
+    page = open_explore()
     assert any("no worker could be started." in one.value for one in page.error)
 
 
 def test_strengths_and_seeds_can_be_typed(store):
-    page = opened()
+    page = open_explore()
     page.session_state["run strengths"] = [0.0, "0.25", "much"]  # as the browser sends them
     page.session_state["run seeds"] = [0, "7"]
     page.run()
     assert not page.exception
     assert page.session_state["run strengths"] == [0.0, 0.25]
     assert page.session_state["run seeds"] == [0, 7]
-    assert "**12 runs**" in told(page)
+    assert "**12 runs**" in texts(page)
 
 
 def test_launch_takes_what_was_changed_in_the_same_moment(store):
-    page = opened()
+    page = open_explore()
     page.multiselect(key="run seeds").set_value([3])
     button(page, "Launch").click().run()
     assert {row[0] for row in store.database.rows("SELECT json_extract(config, '$.seed') FROM runs")} == {3}
 
 
 def test_a_mistake_made_in_the_same_moment_is_not_launched(store):
-    page = opened()
-    page.text_input(key="run own").set_value("fc1=0")
+    page = open_explore()
+    page.text_input(key="run partition").set_value("fc1=0")
     button(page, "Launch").click().run()
     assert sum(store.counts().values()) == 0
 
 
 def test_a_sweep_deleted_elsewhere_makes_room_for_the_next(store):
     kept, gone = store.submit(SPEC, "kept"), store.submit(SweepSpec(base=SPEC.base, grid={"seed": [5]}), "gone")
-    page = opened(sweep=f"s{gone}")
+    page = open_explore(sweep=f"s{gone}")
     store.cancel(store.run_ids(gone))
     store.delete_sweep(gone)
     page.run()
@@ -209,8 +201,8 @@ def test_a_sweep_deleted_elsewhere_makes_room_for_the_next(store):
 
 def test_the_slider_goes_as_far_as_the_benchmark_that_is_shown(store):
     store.submit(SweepSpec(grid=[{"tasks": [3]}, {"benchmark": ["mnist5k-rotations"], "tasks": [2]}]))
-    assert opened().slider(key="after").max == 3
-    page = opened(on="MNIST Rotations (5,000 digits)")
+    assert open_explore().slider(key="after").max == 3
+    page = open_explore(on="MNIST Rotations (5,000 digits)")
     page.selectbox(key="on").select("mnist5k-rotations").run()
     assert page.slider(key="after").max == 2
 
@@ -218,6 +210,6 @@ def test_the_slider_goes_as_far_as_the_benchmark_that_is_shown(store):
 def test_a_home_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "file" / "home"))
-    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
-    page = opened()
+    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options: None)
+    page = open_explore()
     assert "cannot be opened" in page.error[0].value

@@ -1,17 +1,18 @@
-"""What a form says → SweepSpec, and back."""
+"""Form values → SweepSpec, and back."""
 
 from dataclasses import replace
 
-import form
 import pytest
+from explore import form
+from explore.partition_bar import network_layers, partition_bar
 
 from mgem_core.presets import PRESETS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
 
 
-def labels(**said):
-    return [run.label for run in form.spec_of({**form.DEFAULTS, "strengths": [0.5], "seeds": [0], **said}).runs()]
+def labels(**values):
+    return [run.label for run in form.build_spec({**form.DEFAULTS, "strengths": [0.5], "seeds": [0], **values}).runs()]
 
 
 def test_each_family_takes_the_counts_that_concern_it():
@@ -24,65 +25,68 @@ def test_each_family_takes_the_counts_that_concern_it():
     assert labels(families=["Single", "EWC"], **counts) == ["Single", "EWC"]
 
 
-def test_an_own_partition_is_a_method_by_itself():
-    own = {"own": "fc1=0,fc2=0,fc3=1"}
-    assert labels(families=["GEM"], **own) == ["GEM", "p-mGEM(2*)"]
-    assert labels(families=["p-mGEM"], modules=[4], **own) == ["p-mGEM(4)", "p-mGEM(2*)"]
+def test_a_custom_partition_is_a_method_by_itself():
+    custom = {"partition": "fc1=0,fc2=0,fc3=1"}
+    assert labels(families=["GEM"], **custom) == ["GEM", "p-mGEM(2*)"]
+    assert labels(families=["p-mGEM"], modules=[4], **custom) == ["p-mGEM(4)", "p-mGEM(2*)"]
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_in_the_widgets_means_the_same_runs(name):
+def test_a_preset_in_the_form_means_the_same_runs(name):
     spec = PRESETS[name][1]
-    again = form.spec_of(form.said(spec))
+    again = form.build_spec(form.form_values(spec))
     assert set(spec.runs()) <= set(again.runs())
-    if name != "built-in-digits":  # which is a product of modules and splits, where the widgets have families
+    if name != "built-in-digits":  # which is a product of modules and splits, where the form has families
         assert set(again.runs()) == set(spec.runs())
 
 
-def test_a_run_in_the_widgets_means_that_run():
+def test_a_run_in_the_form_means_that_run():
     base = {"benchmark": "mnist5k-rotations", "modules": 3, "strength": 0.2, "lr": 0.05, "tasks": 3, "trigger": "always"}
     spec = SweepSpec(base=base, grid={"seed": [7]})
-    assert form.spec_of(form.said(spec)).runs() == spec.runs()
+    assert form.build_spec(form.form_values(spec)).runs() == spec.runs()
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("values", "sentence"),
     [
-        ({"families": []}, "Choose at least a method."),
-        ({"benchmarks": []}, "Choose at least a benchmark."),
-        ({"seeds": []}, "Choose at least a seed."),
-        ({"strengths": []}, "Choose at least a memory strength."),
+        ({"families": []}, "Choose at least one method."),
+        ({"benchmarks": []}, "Choose at least one benchmark."),
+        ({"seeds": []}, "Choose at least one seed."),
+        ({"strengths": []}, "Choose at least one memory strength."),
         ({"families": ["p-mGEM"], "modules": []}, "p-mGEM needs a number of modules greater than 1; add one."),
         ({"families": ["d-mGEM"], "splits": []}, "d-mGEM needs a number of splits greater than 1; add one."),
         ({"families": ["md-GEM"], "splits": []}, "md-GEM needs a number of splits greater than 1; add one."),
-        ({"own": "fc1=0"}, "modules is {'fc1': 0}; 'fc2.weight' is in no module; assign every layer or tensor to one."),
+        (
+            {"partition": "fc1=0"},
+            "modules is {'fc1': 0}; 'fc2.weight' is in no module; assign every layer or tensor to one.",
+        ),
         (
             {"memory": 5000},
             "Samples kept per task is 5000; a task of 100 iterations × 10 samples shows 1000",
         ),
         ({"strengths": [-1.0]}, "strength is -1.0; it must be a number from 0 to a million"),
-        ({"trigger": []}, "Choose at least a trigger."),
-        ({"families": ["EWC"], "own": "fc1=0,fc2=0,fc3=1", "strengths": []}, "Choose at least a memory strength."),
+        ({"trigger": []}, "Choose at least one trigger."),
+        ({"families": ["EWC"], "partition": "fc1=0,fc2=0,fc3=1", "strengths": []}, "Choose at least one memory strength."),
         ({"network": "conv5"}, "network is 'conv5'; it needs images of at least 32 × 32, and mnist5k-permutations has"),
         ({"lr": 0.0}, "Learning rate is 0.0; it must be greater than 0."),
     ],
 )
-def test_what_cannot_be_launched_is_told_in_a_sentence(said, sentence):
-    problem, runs = form.expanded({**form.DEFAULTS, **said})
+def test_what_cannot_be_launched_is_explained_in_a_sentence(values, sentence):
+    problem, runs = form.expand_form({**form.DEFAULTS, **values})
     assert problem.startswith(sentence)
     assert not runs
 
 
 def test_what_can_be_launched_is_no_problem(monkeypatch, tmp_path):
-    assert form.expanded(form.DEFAULTS)[0] == ""
+    assert form.expand_form(form.DEFAULTS)[0] == ""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
-    missing = form.expanded({**form.DEFAULTS, "benchmarks": ["mnist-rotations"]})[0]
+    missing = form.expand_form({**form.DEFAULTS, "benchmarks": ["mnist-rotations"]})[0]
     assert missing.startswith("mnist-rotations needs MNIST")
     assert missing.endswith("mgem data fetch mnist.")
 
 
 def test_a_partition_is_a_block_per_tensor_coloured_by_module():
-    html = form.bar(form.layers_to_train("mlp", "mnist5k-permutations"), 3)
+    html = partition_bar(network_layers("mlp", "mnist5k-permutations"), 3)
     assert html.count("<span title=") == 6
     assert len({part.split(";")[0] for part in html.split("background:")[1:]}) == 3
     assert "fc1.weight: 78,400 parameters, module 1" in html
@@ -91,16 +95,16 @@ def test_a_partition_is_a_block_per_tensor_coloured_by_module():
 def test_the_picture_of_a_partition_is_that_of_the_network_to_be_trained(monkeypatch):
     digits = BENCHMARKS["mnist5k-permutations"]
     monkeypatch.setitem(BENCHMARKS, "photos", replace(digits, name="photos", shape=(3, 32, 32), classes=100))
-    assert "fc1.weight: 307,200 parameters, module 1" in form.bar(form.layers_to_train("mlp", "photos"), "layers")
-    assert "conv5.bias: 100 parameters, module 9" in form.bar(form.layers_to_train("conv5", "photos"), "layers")
-    assert "fc.bias: 100 parameters, module 62" in form.bar(form.layers_to_train("resnet18", "photos"), "tensors")
-    assert form.layers_to_train("conv5", "mnist5k-permutations") == []
+    assert "fc1.weight: 307,200 parameters, module 1" in partition_bar(network_layers("mlp", "photos"), "layers")
+    assert "conv5.bias: 100 parameters, module 9" in partition_bar(network_layers("conv5", "photos"), "layers")
+    assert "fc.bias: 100 parameters, module 62" in partition_bar(network_layers("resnet18", "photos"), "tensors")
+    assert network_layers("conv5", "mnist5k-permutations") == []
 
 
 def test_a_gem_takes_module_counts_and_partitions_too():
-    wanted = {**form.DEFAULTS, "families": ["A-GEM"], "modules": [3, 4], "own": "fc1=0,fc2=0,fc3=1"}
-    problem, runs = form.expanded(wanted)
+    wanted = {**form.DEFAULTS, "families": ["A-GEM"], "modules": [3, 4], "partition": "fc1=0,fc2=0,fc3=1"}
+    problem, runs = form.expand_form(wanted)
     assert problem == ""
     assert {run.label for run in runs} == {"A-GEM", "A-GEM(3)", "A-GEM(4)", "A-GEM(2*)"}
-    said = form.said(form.spec_of(wanted))
-    assert (said["families"], said["modules"], said["own"]) == (["A-GEM"], [3, 4], "fc1=0,fc2=0,fc3=1")
+    values = form.form_values(form.build_spec(wanted))
+    assert (values["families"], values["modules"], values["partition"]) == (["A-GEM"], [3, 4], "fc1=0,fc2=0,fc3=1")

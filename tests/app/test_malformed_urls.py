@@ -1,16 +1,16 @@
-"""Whatever stands in a URL, a page comes up."""
+"""Whatever a URL contains, a page is shown."""
 
 import random
 
-import controls
 import pytest
-import state
+from explore import form_widgets
+from pages import open_page
+from session import parse_id
 from small_store import small_store
-from streamlit.testing.v1 import AppTest
 
 EXPLORE = ("sweep", "on", "axes", "pair", "after", "front", "chosen", "marked")
 RUNS = ("sweep", "runs", "list", "find", "benchmark", "status")
-PAGES = {"views/explore.py": EXPLORE, "views/runs.py": RUNS}
+PARAMETERS = {"explore": EXPLORE, "runs": RUNS}
 VALID = {
     **{"sweep": "s1", "on": "mnist5k-rotations", "axes": "cosine", "pair": "1 → 2", "after": "1", "front": "true"},
     **{"chosen": "0123abcd", "marked": "0123abcd,4567ef01", "runs": "r1,r2", "list": "Sweeps", "find": "gem r1"},
@@ -140,36 +140,28 @@ def damaged(chance: random.Random, text: str) -> str:
     return text[:at] + chance.choice(DAMAGE) * chance.choice([1, 1, 2, 50]) + text[at + chance.randrange(2) :]
 
 
-def opened(page: str, query: Query) -> AppTest:
-    """A page as somebody sees it who follows a link."""
-    app = AppTest.from_file("../../app/main.py", default_timeout=15)
-    app.switch_page(page)
-    app.query_params.update(query)
-    return app.run()
-
-
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", PARAMETERS)
 @pytest.mark.parametrize("count", [24, pytest.param(300, marks=pytest.mark.slow)])
 def test_no_url_makes_a_page_fail(store, monkeypatch, page, count):
-    monkeypatch.setattr(controls, "fill", lambda spec: None)  # the form takes nothing from the URL, and some time
+    monkeypatch.setattr(form_widgets, "fill_form", lambda spec: None)  # the form takes nothing from the URL, and some time
     small_store(store.path)
-    queries = malformed(PAGES[page], count)
+    queries = malformed(PARAMETERS[page], count)
     assert len(queries) == count
-    assert [query for query in queries if opened(page, query).exception] == []
+    assert [query for query in queries if open_page(page, **query).exception] == []
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", PARAMETERS)
 def test_a_url_of_ten_thousand_runs_and_words_is_shown(store, page):
     small_store(store.path)
     ids = ",".join(f"r{run}" for run in range(1, 10_000))
-    app = opened(page, {"runs": ids, "chosen": ids, "marked": ids, "find": ids.replace(",", " "), "status": ids})
+    app = open_page(page, **{"runs": ids, "chosen": ids, "marked": ids, "find": ids.replace(",", " "), "status": ids})
     assert not app.exception
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", PARAMETERS)
 def test_a_malformed_url_of_an_empty_store_is_shown(store, page):
-    for query in malformed(PAGES[page], 12):
-        assert not opened(page, query).exception
+    for query in malformed(PARAMETERS[page], 12):
+        assert not open_page(page, **query).exception
 
 
 @pytest.mark.parametrize(
@@ -181,12 +173,12 @@ def test_a_malformed_url_of_an_empty_store_is_shown(store, page):
     ],
 )
 def test_an_id_is_a_letter_and_a_number_that_the_store_can_hold(text, number):
-    assert state.parse_id(text, "r") == number
+    assert parse_id(text, "r") == number
 
 
 def test_what_a_message_quotes_from_a_url_is_short_and_plain(store):
     small_store(store.path)
-    [message] = opened("views/runs.py", {"runs": "r1,**x**\n# y\x00" + "z" * 9000, "sweep": "[a](b)"}).warning
+    [message] = open_page("runs", **{"runs": "r1,**x**\n# y\x00" + "z" * 9000, "sweep": "[a](b)"}).warning
     assert message.value == (
         r"There is no sweep \[a\]\(b\) in this store. There is no run \*\*x\*\* \# y " + "z" * 50 + " … in this store."
     )
@@ -194,7 +186,7 @@ def test_what_a_message_quotes_from_a_url_is_short_and_plain(store):
 
 def test_an_id_with_leading_zeros_is_that_run(store):
     small_store(store.path)
-    app = opened("views/runs.py", {"runs": "r01", "sweep": "s01"})
+    app = open_page("runs", **{"runs": "r01", "sweep": "s01"})
     assert not app.warning
     assert (app.query_params["runs"], app.query_params["sweep"]) == ("r1", "s1")
 
@@ -204,13 +196,13 @@ def test_an_id_with_leading_zeros_is_that_run(store):
 )
 def test_the_search_box_takes_any_text(store, text):
     small_store(store.path)
-    app = opened("views/runs.py", {})
+    app = open_page("runs")
     app.text_input(key="find").set_value(text).run()
     assert not app.exception
-    assert any("No run is like that" in one.value for one in app.markdown)
+    assert any("No run matches" in one.value for one in app.markdown)
 
 
 def test_a_word_that_is_repeated_in_a_search_counts_once(store):
     small_store(store.path)
-    app = opened("views/runs.py", {"find": "gem " * 3000 + "r2"})
+    app = open_page("runs", **{"find": "gem " * 3000 + "r2"})
     assert any(one.value == "1 run" for one in app.markdown)

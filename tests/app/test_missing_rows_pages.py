@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from pages import open_page, run_page, texts
 from small_store import finish
 from streamlit.testing.v1 import AppTest
 
@@ -13,29 +14,20 @@ from mgem_core.sweeps import SweepSpec
 def gap(store):
     """Two finished runs of three tasks; the first lacks the row of its second task, the second that of its last."""
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"modules": [1, 4]}))
-    for lost in (1, 2):
-        finish(store, store.claim()[0], lost=(lost,))
+    for missing in (1, 2):
+        finish(store, store.claim()[0], missing=(missing,))
     return store
 
 
-def opened(page: str, **query: str) -> AppTest:
-    app = AppTest.from_file("../../app/main.py", default_timeout=15)
-    app.switch_page(page)
-    app.query_params.update(query)
-    app.run()
-    assert not app.exception
-    return app
-
-
 def pictures(app: AppTest) -> dict[str, dict]:
-    """What the plots of a page say in words → their figures."""
+    """The descriptions of the plots of a page → their figures."""
     shown = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.component_name.endswith("plot")]
-    return {data["about"]: json.loads(data["figure"]) for data in shown}
+    return {data["description"]: json.loads(data["figure"]) for data in shown}
 
 
 @pytest.mark.parametrize("runs", ["r1", "r2", "r1,r2"])
 def test_runs_shows_the_gap(gap, runs):
-    app = opened("views/runs.py", runs=runs)
+    app = run_page(open_page("runs", runs=runs))
     words = " ".join(pictures(app))
     assert ("R of r1 GEM" in words, "R of r2 p-mGEM(4)" in words) == ("r1" in runs, "r2" in runs)
     assert "—, —, —" in words
@@ -44,6 +36,6 @@ def test_runs_shows_the_gap(gap, runs):
 
 @pytest.mark.parametrize("after", ["1", "2", "3"])
 def test_explore_shows_what_is_known(gap, after):
-    app = opened("views/explore.py", after=after)
+    app = run_page(open_page("explore", after=after))
     best = {"1": "GEM at q = 0.5 with 90.00", "2": "p-mGEM(4) at q = 0.5 with 77.50", "3": "GEM at q = 0.5 with 74.33"}
-    assert f"Best ACC: {best[after]}." in " ".join(one.value for one in app.markdown)
+    assert f"Best ACC: {best[after]}." in texts(app)

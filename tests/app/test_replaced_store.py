@@ -3,14 +3,12 @@
 from pathlib import Path
 
 import pytest
-import state
+from pages import PAGES, open_page, run_page, texts
 from small_store import SPEC, small_store
-from streamlit.testing.v1 import AppTest
+from text import escape_markdown
 
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
-
-EXPLORE, RUNS = "views/explore.py", "views/runs.py"
 
 
 @pytest.fixture
@@ -27,84 +25,67 @@ def replace(store: Store, other: Store) -> None:
     other.path.replace(store.path)
 
 
-def opened(page: str, **query: str) -> AppTest:
-    app = AppTest.from_file("../../app/main.py", default_timeout=15)
-    app.switch_page(page)
-    app.query_params.update(query)
-    return ran(app)
-
-
-def ran(app: AppTest) -> AppTest:
-    app.run()
-    assert not app.exception
-    return app
-
-
-def texts(app: AppTest) -> str:
-    return " ".join(one.value for kind in (app.markdown, app.warning, app.title) for one in kind)
-
-
 def notice(store: Store) -> str:
-    return f"The store at {state.plain(str(store.path))} was replaced; this page now shows the new one."
+    return f"The store at {escape_markdown(str(store.path))} was replaced; this page now shows the new one."
 
 
 def test_explore_shows_the_numbers_of_the_new_store(store, first, tmp_path):
-    app = opened(EXPLORE)
+    app = open_page("explore")
     assert "with 77.50." in texts(app)
     replace(store, small_store(tmp_path / "other.db", shift=5.0))
-    assert "with 82.50." in texts(ran(app))
+    assert "with 82.50." in texts(run_page(app))
     assert "with 77.50." not in texts(app)
     assert [one.value for one in app.warning] == [notice(store)]
-    assert not ran(app).warning
+    assert not run_page(app).warning
 
 
 def test_runs_shows_the_numbers_of_the_new_store(store, first, tmp_path):
-    app = opened(RUNS, runs="r1")
+    app = open_page("runs", runs="r1")
     assert app.metric[0].value == "77.50"
     replace(store, small_store(tmp_path / "other.db", shift=5.0))
-    assert ran(app).metric[0].value == "82.50"
+    assert run_page(app).metric[0].value == "82.50"
     assert notice(store) in [one.value for one in app.warning]
 
 
 def test_another_session_opens_the_new_store_without_a_notice(store, first, tmp_path):
-    opened(EXPLORE)
+    open_page("explore")
     replace(store, small_store(tmp_path / "other.db", shift=5.0))
-    app = opened(EXPLORE)
+    app = open_page("explore")
     assert "with 82.50." in texts(app)
     assert not app.warning
 
 
 def test_sweeps_with_other_tasks_and_speeds_replace_the_old_ones(store, first, tmp_path):
-    app = opened(EXPLORE)
+    app = open_page("explore")
     assert app.slider(key="after").max == 2
     spec = SweepSpec(base={**SPEC.base, "tasks": 3, "benchmark": "mnist5k-split"})  # on another network
     replace(store, small_store(tmp_path / "other.db", spec=spec))
-    assert "time known after the first runs" in texts(ran(app))
+    assert "duration unknown until the first runs have finished" in texts(run_page(app))
     assert app.slider(key="after").max == 3
 
 
-@pytest.mark.parametrize("page", [EXPLORE, RUNS])
+@pytest.mark.parametrize("page", PAGES)
 def test_a_deleted_store_is_an_empty_one(store, first, page):
-    app = opened(page)
+    app = open_page(page)
     for ending in ("", "-wal", "-shm"):
         Path(f"{store.path}{ending}").unlink(missing_ok=True)
-    assert notice(store) in texts(ran(app))
+    assert notice(store) in texts(run_page(app))
     assert app.title[0].value in ("What does it cost to remember?", "Nothing has been run yet")
 
 
 def test_what_was_clicked_for_the_old_store_is_not_done_to_the_new_one(store, first, tmp_path):
-    app = opened(RUNS, runs="r1,r2")
+    app = open_page("runs", runs="r1,r2")
     replace(store, small_store(tmp_path / "other.db"))
     [button] = [button for button in app.button if button.label == "Delete 2 runs"]
     button.click()
-    assert notice(store) in texts(ran(app))
+    assert notice(store) in texts(run_page(app))
     assert Store(store.path).counts()["finished"] == 4
 
 
 def test_nothing_is_launched_into_a_store_that_is_gone(store, first, tmp_path):
-    app = opened(EXPLORE)
+    app = open_page("explore")
     replace(store, small_store(tmp_path / "other.db"))
     next(button for button in app.button if button.label == "Launch").click()
-    assert notice(store) in texts(ran(app))
+    assert notice(store) in texts(run_page(app))
     assert sum(Store(store.path).counts().values()) == 4
     assert sum(first.counts().values()) == 4

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pages import open_page, run_page, texts
 from streamlit.testing.v1 import AppTest
 
 from mgem_core.events import Finished, Stepped, TaskLearned
@@ -23,16 +24,8 @@ def finished(store):
     return sweep
 
 
-def opened(**parameters) -> AppTest:
-    page = AppTest.from_file("../../app/main.py", default_timeout=15)
-    page.switch_page("views/runs.py")
-    for name, value in parameters.items():
-        page.query_params[name] = value
-    return ran(page)
-
-
-def ran(page: AppTest) -> AppTest:
-    page.run()
+def open_runs(**query) -> AppTest:
+    page = open_page("runs", **query)
     assert not page.exception
     return page
 
@@ -41,12 +34,7 @@ def press(page: AppTest, label: str) -> AppTest:
     [button] = [button for button in page.button if button.label == label]
     assert not button.disabled
     button.click()
-    return ran(page)
-
-
-def told(page: AppTest) -> str:
-    kinds = (page.title, page.subheader, page.markdown, page.info, page.warning, page.error)
-    return " ".join(one.value for kind in kinds for one in kind)
+    return run_page(page)
 
 
 def count(store: Store) -> int:
@@ -54,44 +42,44 @@ def count(store: Store) -> int:
 
 
 def test_an_empty_store_says_so(store):
-    assert "Nothing has been run yet" in told(opened())
+    assert "Nothing has been run yet" in texts(open_runs())
 
 
 def test_the_lists_say_how_many_there_are(store, finished):
-    page = opened()
-    assert "4 runs" in told(page)
-    assert "Choose a run" in told(page)
+    page = open_runs()
+    assert "4 runs" in texts(page)
+    assert "Select a run" in texts(page)
     page.text_input(key="find").set_value("p-mgem r3")
-    assert "1 run " in told(ran(page)) + " "
+    assert "1 run " in texts(run_page(page)) + " "
     page.text_input(key="find").set_value("nothing like it")
-    assert "No run is like that" in told(ran(page))
-    page = opened(list="Sweeps")
-    assert "1 sweep" in told(page)
-    assert "Choose a sweep" in told(page)
+    assert "No run matches" in texts(run_page(page))
+    page = open_runs(list="Sweeps")
+    assert "1 sweep" in texts(page)
+    assert "Select a sweep" in texts(page)
 
 
 def test_filters_come_from_the_url(store, finished):
     store.submit(SweepSpec(base=SPEC.base, grid={"benchmark": ["mnist5k-rotations"], "seed": [0, 1, 2]}), "Second")
-    assert "7 runs" in told(opened())
-    assert "3 runs" in told(opened(sweep="s2"))
-    assert "3 runs" in told(opened(status="queued"))
-    assert "4 runs" in told(opened(benchmark="mnist5k-permutations"))
-    assert "2 runs" in told(opened(find="p-mGEM finished"))
+    assert "7 runs" in texts(open_runs())
+    assert "3 runs" in texts(open_runs(sweep="s2"))
+    assert "3 runs" in texts(open_runs(status="queued"))
+    assert "4 runs" in texts(open_runs(benchmark="mnist5k-permutations"))
+    assert "2 runs" in texts(open_runs(find="p-mGEM finished"))
 
 
-def test_what_the_url_names_in_vain_is_left_out_in_one_sentence(store, finished):
-    page = opened(runs="r99,hello,r99999999999999999999999,r1", sweep="s7")
+def test_unknown_runs_and_sweeps_in_the_url_are_reported_in_one_message(store, finished):
+    page = open_runs(runs="r99,hello,r99999999999999999999999,r1", sweep="s7")
     assert page.warning[0].value == (
         "There is no sweep s7 in this store. There is no run r99, hello, r99999999999999999999999 in this store."
     )
     assert "r1 · GEM" in page.subheader[0].value
     assert page.query_params["runs"] == "r1"
     assert "sweep" not in page.query_params
-    assert not ran(page).warning
+    assert not run_page(page).warning
 
 
 def test_one_run_is_shown_in_full(store, finished):
-    page = opened(runs="r3")
+    page = open_runs(runs="r3")
     assert "r3 · p-mGEM\\(4\\)" in page.subheader[0].value
     assert [metric.value for metric in page.metric] == ["84.00", "87.50", "−3.50", "1.5", "10.00"]
     settings = page.table[0].value
@@ -104,23 +92,23 @@ def test_one_run_is_shown_in_full(store, finished):
 def test_a_failed_run_says_why(store):
     store.submit(SPEC)
     store.end(store.claim()[0], "failed", "no *luck* today.")
-    page = opened(runs="r1")
+    page = open_runs(runs="r1")
     assert page.error[0].value == "no \\*luck\\* today."
     assert not page.metric
-    assert "nothing to draw" in told(page)
+    assert "there are no curves" in texts(page)
 
 
 def test_several_runs_are_compared(store, finished):
-    page = opened(runs="r1,r3,r4")
+    page = open_runs(runs="r1,r3,r4")
     assert page.subheader[0].value == "3 runs"
     assert {"benchmark", "tasks"} <= set(page.table[0].value["setting"])  # the same in all
     assert not {"strength", "modules"} & set(page.table[0].value["setting"])
 
 
-def test_many_runs_are_chosen_at_once_and_deleted(store, finished):
-    page = press(opened(find="p-mGEM"), "Choose these 2")
+def test_many_runs_are_selected_at_once_and_deleted(store, finished):
+    page = press(open_runs(find="p-mGEM"), "Select these 2")
     assert page.query_params["runs"] == "r4,r3"
-    assert "Delete 2 runs with all results?" in told(page)
+    assert "Delete 2 runs and their results?" in texts(page)
     page = press(page, "Delete 2 runs")
     assert count(store) == 2
     assert "runs" not in page.query_params
@@ -128,7 +116,7 @@ def test_many_runs_are_chosen_at_once_and_deleted(store, finished):
 
 def test_stop_and_resume(store):
     store.submit(SPEC)
-    page = press(opened(runs="r1,r2"), "Stop")
+    page = press(open_runs(runs="r1,r2"), "Stop")
     assert store.counts()["cancelled"] == 2
     page = press(page, "Resume")
     assert store.counts()["queued"] == 4
@@ -137,15 +125,15 @@ def test_stop_and_resume(store):
 
 def test_runs_that_have_not_ended_outlive_a_deletion(store, finished):
     store.submit(SPEC, again=True)
-    page = opened(runs="r1,r5")
-    assert "1 run not yet ended will stay" in told(page)
+    page = open_runs(runs="r1,r5")
+    assert "1 run has not ended and will be kept" in texts(page)
     page = press(page, "Delete 1 run")
     assert count(store) == 7
     assert page.query_params["runs"] == "r5"
 
 
 def test_a_sweep_is_renamed(store, finished):
-    page = opened(list="Sweeps", sweep="s1")
+    page = open_runs(list="Sweeps", sweep="s1")
     page.text_input(key="name of s1").set_value(" Better ")
     press(page, "Rename")
     assert [row["name"] for row in store.database.rows("SELECT name FROM sweeps")] == ["Better"]
@@ -153,18 +141,18 @@ def test_a_sweep_is_renamed(store, finished):
 
 def test_deleting_a_sweep_spares_what_others_share(store, finished):
     store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")
-    page = opened(list="Sweeps", sweep="s1")
-    assert "2 runs of its own" in told(page)
-    assert "2 runs that other sweeps have, too, will stay" in told(page)
+    page = open_runs(list="Sweeps", sweep="s1")
+    assert "2 runs that no other sweep contains" in texts(page)
+    assert "2 runs that other sweeps contain, too, will be kept" in texts(page)
     page = press(page, "Delete s1")
     assert [row["id"] for row in store.database.rows("SELECT id FROM runs")] == [3, 4]
-    assert "1 sweep" in told(page)
+    assert "1 sweep" in texts(page)
 
 
 def test_a_sweep_that_runs_must_be_stopped_before_it_is_deleted(store):
     store.submit(SPEC)
     store.claim()
-    press(opened(list="Sweeps", sweep="s1"), "Stop")
+    press(open_runs(list="Sweeps", sweep="s1"), "Stop")
     assert store.runs_to_cancel() == [1]
     assert store.counts()["cancelled"] == 3
 
@@ -172,16 +160,16 @@ def test_a_sweep_that_runs_must_be_stopped_before_it_is_deleted(store):
 def test_the_store_is_compacted(store, finished):
     store.record([(1, Stepped(0, step, 0.5, 0.0, 0.01, 0)) for step in range(2000)])
     store.delete([1])
-    page = opened(list="Sweeps")
-    assert "that deleted runs left" in told(page)
+    page = open_runs(list="Sweeps")
+    assert "that deleted runs occupied" in texts(page)
     page = press(page, "Compact")
-    assert "that deleted runs left" not in told(page)
+    assert "that deleted runs occupied" not in texts(page)
 
 
 def test_more_like_this_fills_the_form_on_explore(store, finished):
     store.submit(SweepSpec(base={"tasks": 2, "method": "single"}), "Newer")
-    page = press(opened(runs="r3"), "More like this")
-    assert "What to run" in told(page)
+    page = press(open_runs(runs="r3"), "More like this")
+    assert "What to run" in texts(page)
     assert page.query_params["sweep"] == f"s{finished}"  # where it came from, though there is a newer one
     assert page.session_state["run families"] == ["p-mGEM"]
     assert page.session_state["run modules"] == [4]
@@ -191,6 +179,6 @@ def test_more_like_this_fills_the_form_on_explore(store, finished):
 
 def test_a_sweep_opens_on_explore(store, finished):
     store.submit(SPEC, "Second")
-    page = press(opened(list="Sweeps", sweep="s1"), "Open on Explore")
+    page = press(open_runs(list="Sweeps", sweep="s1"), "Open on Explore")
     assert page.query_params["sweep"] == "s1"
-    assert "What to run" in told(page)
+    assert "What to run" in texts(page)

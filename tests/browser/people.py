@@ -1,4 +1,4 @@
-"""What a person does and sees in the browser, and runs that were never trained."""
+"""What a person does on a page, and the results of runs that were never trained."""
 
 import numpy as np
 from axe_playwright_python.sync_playwright import Axe
@@ -9,8 +9,8 @@ from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
 
 
-def opened(page: Page, address: str) -> Page:
-    """A page that is there."""
+def open_address(page: Page, address: str) -> Page:
+    """Open an address, and wait until its page is shown."""
     page.goto(address)
     page.wait_for_selector("[data-testid=stApp][data-test-connection-state=CONNECTED]")
     page.locator("[data-testid=stMain] button:visible, [data-testid=stMain] label:visible").first.wait_for()
@@ -24,29 +24,29 @@ STILL = """() => document.querySelector('[data-testid=stApp][data-test-script-st
 """
 
 
-def stands_still(page: Page) -> Page:
-    """Wait until nothing is computed, drawn or moved any more."""
+def wait_until_still(page: Page) -> Page:
+    """Wait until the script has run and everything is drawn and at rest."""
     page.wait_for_function(STILL)
     return page
 
 
 def press(page: Page, name: str) -> None:
-    """Press a button on a page that stands still: nobody is as quick as a script."""
+    """Press a button once the page is at rest; no person would be faster."""
     button = page.get_by_role("button", name=name, exact=True)
     button.wait_for()
-    stands_still(page)
+    wait_until_still(page)
     button.click()
 
 
 def serious_faults(page: Page) -> list[tuple[str, list[str]]]:
-    """What axe-core finds that shuts people out."""
+    """The faults that axe-core finds which exclude people."""
     found = Axe().run(page).response["violations"]
     grave = ("serious", "critical")
     return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found if one["impact"] in grave]
 
 
 def finish(store: Store, run: int) -> None:
-    """A run's whole life, without training."""
+    """Record all events of a run of three tasks, without training it."""
     rng = np.random.default_rng(run)
     R = 70 + 10 * rng.random((3, 3))
     for task in range(3):

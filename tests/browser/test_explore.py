@@ -1,4 +1,4 @@
-"""Explore as a person uses it: launch, watch, zoom, stop, reload, share, take along, get it wrong."""
+"""Explore as a person uses it: launch, watch, zoom, stop, reload, share, export, make a mistake."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ import re
 import chaos
 import pytest
 from chaos import until
-from people import opened, press, serious_faults, stands_still
+from people import open_address, press, serious_faults, wait_until_still
 from playwright.sync_api import Page, expect
 
 from mgem_core import analysis, frames, measurements, text
@@ -72,7 +72,7 @@ def finished(server, home):
 
 
 def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, server, store):
-    opened(page, server)
+    open_address(page, server)
     expect(page.get_by_role("heading", name="What does it cost to remember?")).to_be_visible()
     page.get_by_role("button", name="Run the quick look").click()
 
@@ -80,13 +80,13 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     assert store.counts()["finished"] < 24, "points appear only when all is over"
     wait_for_points(page, at_least=2)  # of one point alone there is nothing to zoom into
     zoom(page)
-    before, seen = zoomed(page), points(page)
+    before, count = zoomed(page), points(page)
     for _ in range(2):
         done = store.counts()["finished"]
         until(lambda n=done: store.counts()["finished"] > n, 90)
         wait_for_finished(page, done + 1)
         assert zoomed(page) == before
-    assert points(page) > seen
+    assert points(page) > count
     assert "sweep=s1" in page.evaluate("location.href")
 
     page.reload()
@@ -109,7 +109,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
 
 
 def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_same(page, finished, browser):
-    opened(page, f"{finished}/?sweep=s1")
+    open_address(page, f"{finished}/?sweep=s1")
     page.get_by_role("radio", name="cosine").or_(page.get_by_role("button", name="cosine")).first.click()
     wait_for_points(page, 0, 12)
     rows = page.locator(".configurations tbody tr")
@@ -136,7 +136,7 @@ def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_sa
     expect(shared).to_contain_text(f"chosen={at[2]}")
     page.keyboard.press("Escape")
     other = browser.new_context(viewport={"width": 1280, "height": 1250}).new_page()
-    opened(other, link)
+    open_address(other, link)
     wait_for_points(other, 0, 12)
     expect(other.locator(".configurations tbody tr")).to_have_count(1)
     expect(other.locator(".configurations tbody tr").first).to_have_attribute("data-key", at[2])
@@ -147,7 +147,7 @@ def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_sa
 
 
 def test_a_box_filters_the_table_and_show_all_takes_it_away(page, finished):
-    opened(page, f"{finished}/?sweep=s1")
+    open_address(page, f"{finished}/?sweep=s1")
     wait_for_points(page, 0, 12)
     rows, plot = page.locator(".configurations tbody tr"), page.locator(".plot").first
     box = plot.locator(".nsewdrag").first.bounding_box()
@@ -166,9 +166,9 @@ def test_a_box_filters_the_table_and_show_all_takes_it_away(page, finished):
     expect(plot.locator(".selectionlayer path")).to_have_count(0)
 
 
-def test_a_cleared_number_is_the_default_again_and_more_stays_open(page, finished):
-    opened(page, finished)
-    page.get_by_text("More", exact=True).click()
+def test_a_cleared_number_is_the_default_again_and_more_settings_stay_open(page, finished):
+    open_address(page, finished)
+    page.get_by_text("More settings", exact=True).click()
     rate = page.get_by_role("spinbutton", name="Learning rate")
     rate.fill("0")
     rate.press("Tab")
@@ -190,7 +190,7 @@ def expected_accuracies(store: Store, view: analysis.View) -> list[str]:
 
 
 def test_the_slider_goes_back_in_training(page, finished, store):
-    opened(page, f"{finished}/?sweep=s1&after=2")
+    open_address(page, f"{finished}/?sweep=s1&after=2")
     wait_for_points(page, 1, 12)
     then, now = (expected_accuracies(store, analysis.View(after=after)) for after in (2, None))
     assert then != now
@@ -203,7 +203,7 @@ def test_the_slider_goes_back_in_training(page, finished, store):
 def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, home):
     few = ["--tasks", "2", "--iterations", "20", "--memory", "20", "--probe-every", "10"]
     chaos.mgem(home, "sweep", "--name", "Other", *few, "--modules", "2", "--splits", "2").communicate(timeout=60)
-    opened(page, f"{finished}/?sweep=s1")
+    open_address(page, f"{finished}/?sweep=s1")
     wait_for_points(page, 1, 12)
     page.get_by_role("combobox", name="Sweep").click()
     page.get_by_role("option", name=re.compile("Other")).click()
@@ -225,19 +225,19 @@ BOTH = {"fwd": "fwd", "bwd": "bwd"}
 STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctype html>", "Parquet": b"PAR1"}
 
 
-def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page, finished, store):
-    opened(page, f"{finished}/?sweep=s1")
+def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, finished, store):
+    open_address(page, f"{finished}/?sweep=s1")
     wait_for_points(page, 0, 12)
     expected = measurements.points(store, frames.runs(store, 1), analysis.View())
     got: dict[tuple[str, str], bytes] = {}
     page.get_by_role("button", name="Export").click()
     for what, formats in FILES.items():
-        page.get_by_role("combobox", name=re.compile("What")).click()
+        page.get_by_role("combobox", name=re.compile("Content")).click()
         page.get_by_role("option", name=what, exact=True).click()
         body = page.get_by_test_id("stPopoverBody")
         expect(body.get_by_text(re.compile(rf"s1_{HOLDS[what]}"))).to_be_visible()
         expect(body.get_by_test_id("stDownloadButton")).to_have_count(len(formats))  # those of the last choice have gone
-        stands_still(page)
+        wait_until_still(page)
         for format in formats:
             ending = {"LaTeX": "tex"}.get(format, format.lower())
             with page.expect_download() as download:
@@ -261,8 +261,8 @@ def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page
     seeds = [frames.matrix(store, run).to_numpy() for run in store.run_ids(1) if run in (1, 13)]
     assert first == pytest.approx((sum(seeds) / 2).ravel().tolist())
     for row in expected.to_dict("records"):
-        told = text.mean_and_error(row["acc"], row["acc_std"]).replace(" ± ", r" \pm ").replace("−", "-")
-        assert told in got["Table", "LaTeX"].decode()
+        cell = text.mean_and_error(row["acc"], row["acc_std"]).replace(" ± ", r" \pm ").replace("−", "-")
+        assert cell in got["Table", "LaTeX"].decode()
         for what in ("Frontier", "Transfer"):
             assert f'"{row["key"]}"' in got[what, "HTML"].decode()
     assert accuracies(page) == expected_accuracies(store, analysis.View())
@@ -270,14 +270,14 @@ def test_every_format_can_be_taken_along_and_holds_the_numbers_of_the_store(page
     assert sorted(run["config"]["seed"] for run in document["runs"]) == [0] * 12 + [1] * 12
 
 
-def test_a_bad_partition_and_a_missing_dataset_are_told_in_a_sentence(page, finished):
-    opened(page, finished)
-    page.get_by_role("textbox", name=re.compile("Own partition")).fill("fc1=0,fc9=1")
+def test_a_bad_partition_and_a_missing_dataset_are_explained_in_a_sentence(page, finished):
+    open_address(page, finished)
+    page.get_by_role("textbox", name=re.compile("Custom partition")).fill("fc1=0,fc9=1")
     page.keyboard.press("Tab")
     expect(page.get_by_text("'fc9' is no layer or tensor of this network").first).to_be_visible()
     launch = page.get_by_role("button", name=re.compile("^Launch"))
     expect(launch).to_be_disabled()
-    page.get_by_role("textbox", name=re.compile("Own partition")).fill("fc1=0,fc2=0,fc3=1")
+    page.get_by_role("textbox", name=re.compile("Custom partition")).fill("fc1=0,fc2=0,fc3=1")
     page.keyboard.press("Tab")
     expect(launch).to_be_enabled()
 
@@ -291,9 +291,9 @@ def test_a_bad_partition_and_a_missing_dataset_are_told_in_a_sentence(page, fini
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("dark", 390)])
 def test_explore_has_no_serious_fault_for_those_who_cannot_see_it(browser, finished, scheme, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = opened(context.new_page(), f"{finished}/?sweep=s1")
+    page = open_address(context.new_page(), f"{finished}/?sweep=s1")
     wait_for_points(page, 1, 12)
-    stands_still(page)
+    wait_until_still(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
     assert not serious_faults(page)
     context.close()

@@ -1,7 +1,7 @@
 """A run whose store lacks a row of R, as a browser draws it."""
 
 import pytest
-from people import opened
+from people import open_address
 from playwright.sync_api import expect
 from small_store import finish
 
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.slow
 def test_a_curve_and_a_heat_map_are_interrupted_where_a_row_is_missing(page, server, home):
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"modules": [1, 4]}))
-    for lost in ((), (1,)):
-        finish(store, store.claim()[0], lost=lost)
-    opened(page, server)
+    for missing in ((), (1,)):
+        finish(store, store.claim()[0], missing=missing)
+    open_address(page, server)
     rows = page.locator(".configurations tbody tr")
     expect(rows).to_have_count(2)
     curves = page.locator(".configurations tbody svg")
@@ -26,7 +26,7 @@ def test_a_curve_and_a_heat_map_are_interrupted_where_a_row_is_missing(page, ser
     assert [curve.locator("circle").count() for curve in curves.all()] == [1, 2]
     expect(rows.nth(1).locator("td").nth(3)).to_have_text("—")
 
-    opened(page, f"{server}/runs?runs=r2")
+    open_address(page, f"{server}/runs?runs=r2")
     heat = "[...document.querySelectorAll('.plot')].find((plot) => plot._fullData?.[0]?.type === 'heatmap')"
     page.wait_for_function(heat)
     assert page.evaluate(f"{heat}.calcdata[0][0].z.map((row) => row.filter((value) => value !== undefined).length)") == [

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from people import finish, opened, press, serious_faults, stands_still
+from people import finish, open_address, press, serious_faults, wait_until_still
 from playwright.sync_api import expect
 
 from mgem_core.store import Store
@@ -29,7 +29,7 @@ def store(home):
 
 
 def test_a_search_an_open_run_and_a_comparison_are_in_the_link(page, server, store, browser):
-    opened(page, f"{server}/runs")
+    open_address(page, f"{server}/runs")
     rows = page.locator(".configurations").first.locator("tbody tr")
     expect(rows).to_have_count(11)
     page.get_by_role("searchbox").or_(page.get_by_role("textbox", name=re.compile("Find"))).first.fill("p-mGEM")
@@ -46,7 +46,7 @@ def test_a_search_an_open_run_and_a_comparison_are_in_the_link(page, server, sto
     assert "find=p-mGEM" in link
 
     other = browser.new_context(viewport={"width": 1280, "height": 1250}).new_page()
-    opened(other, link)
+    open_address(other, link)
     expect(other.get_by_role("heading", name="2 runs")).to_be_visible()
     expect(other.locator(".configurations").nth(1).locator("tbody tr")).to_have_count(2)
     other.context.close()
@@ -54,7 +54,7 @@ def test_a_search_an_open_run_and_a_comparison_are_in_the_link(page, server, sto
 
 def test_more_like_this_fills_the_form_of_explore(page, server, store):
     run = store.database.rows("SELECT id FROM runs WHERE label = 'p-mGEM(4)' ORDER BY id DESC LIMIT 1")[0][0]
-    opened(page, f"{server}/runs?runs=r{run}")
+    open_address(page, f"{server}/runs?runs=r{run}")
     press(page, "More like this")
     expect(page.get_by_text("What to run")).to_be_visible()
     panel = page.get_by_test_id("stSidebarUserContent")
@@ -64,16 +64,16 @@ def test_more_like_this_fills_the_form_of_explore(page, server, store):
 
 
 def test_a_failed_run_says_why_and_names_are_no_markup(page, server, store):
-    opened(page, f"{server}/runs?runs=r11")
+    open_address(page, f"{server}/runs?runs=r11")
     expect(page.get_by_text("device is 'cuda:7', but this machine has 0 CUDA devices")).to_be_visible()
-    opened(page, f"{server}/runs?list=Sweeps")
+    open_address(page, f"{server}/runs?list=Sweeps")
     expect(page.get_by_text("No *such* device", exact=True)).to_be_visible()
 
 
 def test_a_sweep_is_renamed_and_deleted_after_a_question(page, server, store):
     sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [41, 42]}), "Short-lived")
     store.cancel(store.run_ids(sweep))
-    opened(page, f"{server}/runs?list=Sweeps")
+    open_address(page, f"{server}/runs?list=Sweeps")
     page.locator(f"tr[data-key=s{sweep}]").click()
     page.get_by_role("button", name="Rename").click()
     page.get_by_role("textbox", name=re.compile("[Nn]ame")).last.fill("Renamed")
@@ -94,9 +94,9 @@ def test_a_sweep_is_renamed_and_deleted_after_a_question(page, server, store):
 @pytest.mark.parametrize("address", ["runs?runs=r1,r2", "runs?list=Sweeps"])
 def test_runs_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, store, address, scheme, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = opened(context.new_page(), f"{server}/{address}")
+    page = open_address(context.new_page(), f"{server}/{address}")
     page.locator(".configurations tbody tr").first.wait_for()
-    stands_still(page)
+    wait_until_still(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
     assert not serious_faults(page)
     context.close()

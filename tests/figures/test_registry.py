@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import state
+import runner_process
 from filled_store import filled_store
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
@@ -69,9 +69,9 @@ def new_figure(tmp_path, monkeypatch):
 def home(tmp_path, monkeypatch):
     """The folder of a store with a sweep, and no runner."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    monkeypatch.setattr(state, "ensure_runner", lambda *options: None)
+    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options: None)
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", lambda *arguments, **options: [])
-    state._runner.clear()
+    runner_process._started_runner.clear()
     filled_store(tmp_path / "runs.db").close()
     return tmp_path
 

@@ -1,11 +1,11 @@
-"""The menu that downloads a figure of what the page shows, in any of its formats."""
+"""The export menu: a figure of what the page shows, as a file in any of its formats."""
 
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import state
 import streamlit as st
+from text import benchmark_title
 
 from mgem_core.analysis import View
 from mgem_core.figures import FIGURES, FORMATS
@@ -14,15 +14,15 @@ from mgem_core.figures.selection import Selection
 from mgem_core.store import Store
 
 
-def offer(store: Store, sweep: int | None, view: View, runs: list[int] | None = None) -> None:
-    """Choose a figure; a button for each of its formats downloads it."""
+def show_export_menu(store: Store, sweep: int | None, view: View, runs: list[int] | None = None) -> None:
+    """A menu for a sweep, or for these runs: a choice of the figure, and a button for each format that it has."""
     with st.popover("Export"):
-        name = st.selectbox("What", list(FIGURES), format_func=lambda name: FIGURES[name].title, key="export what")
+        name = st.selectbox("Content", list(FIGURES), format_func=lambda name: FIGURES[name].title, key="export what")
         figure = FIGURES[name]
         benchmarks = store.benchmarks(runs or []) if figure.uses_view else []
         if len(benchmarks) > 1:
-            chosen = st.selectbox("Benchmark", benchmarks, format_func=state.title, key="export on")
-            view = replace(view, benchmark=chosen)
+            benchmark = st.selectbox("Benchmark", benchmarks, format_func=benchmark_title, key="export on")
+            view = replace(view, benchmark=benchmark)
         selection = Selection(store, sweep, runs, view)
         if not figure.is_available(selection):
             st.info(f"{figure.title}: there is nothing to export yet.")
@@ -31,12 +31,12 @@ def offer(store: Store, sweep: int | None, view: View, runs: list[int] | None = 
         st.caption(Path(next(iter(files.values()))).stem)
         with st.container(horizontal=True):
             for format, file in files.items():
-                content = partial(_content, store.path, sweep, runs, view, name, format)
-                st.download_button(FORMATS[format], content, file, on_click="ignore", key=f"export {name} {format}")
+                make = partial(_make_file, store.path, sweep, runs, view, name, format)
+                st.download_button(FORMATS[format], make, file, on_click="ignore", key=f"export {name} {format}")
 
 
-def _content(path: Path, sweep: int | None, runs: list[int] | None, view: View, name: str, format: str) -> bytes:
-    """The file's content; Streamlit asks for it in another thread, which needs a separate connection."""
+def _make_file(path: Path, sweep: int | None, runs: list[int] | None, view: View, name: str, format: str) -> bytes:
+    """Called from another thread, where neither the session nor its store can be used."""
     store = Store(path)
     try:
         return export(Selection(store, sweep, runs, view), name, format)

@@ -1,0 +1,99 @@
+"""Streamlit components: a plot that keeps zoom and selection when its data changes, and a table with bars and curves."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import plotly
+import plotly.graph_objects as go
+import streamlit as st
+
+from mgem_core.figures import PlainFigure
+
+FOLDER = Path(__file__).parent
+SERVED_PLOTLY = FOLDER.parent / "static" / "plotly.min.js"
+INSTALLED_PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+SelectionCallback = Callable[[list[str]], None]
+
+
+def _register(name: str, html: str) -> Any:
+    sources = {kind: (FOLDER / f"{name}.{kind}").read_text() for kind in ("js", "css")}
+    return st.components.v2.component(name, html=html, isolate_styles=False, **sources)
+
+
+_plot = _register("plot", '<div class="plot" role="group"></div>')
+_table = _register("table", '<div class="configurations"></div>')
+
+
+def provide_plotly() -> None:
+    """Copy plotly.js from the installed package to the folder from which this server serves it to the browser.
+
+    Where that folder cannot be written, as in an installation for all users, plotly.js is sent with the page instead.
+    """
+    if SERVED_PLOTLY.exists() and SERVED_PLOTLY.stat().st_size == INSTALLED_PLOTLY.stat().st_size:
+        return
+    try:
+        SERVED_PLOTLY.parent.mkdir(exist_ok=True)
+        partial = SERVED_PLOTLY.with_suffix(".partial")
+        shutil.copyfile(INSTALLED_PLOTLY, partial)
+        partial.replace(SERVED_PLOTLY)
+    except OSError:
+        _plotly_in_page()(key="plotly")
+
+
+@cache
+def _plotly_in_page() -> Any:
+    return st.components.v2.component("plotly", js=f"{INSTALLED_PLOTLY.read_text()}\nexport default () => {{}};")
+
+
+def preload_plotly() -> None:
+    """Let the browser load plotly.js before the first plot is shown."""
+    _plot(key="preload plotly", data=None)
+
+
+def show_plot(
+    figure: PlainFigure | go.Figure,
+    key: str,
+    description: str,
+    selected: Sequence[str] = (),
+    on_select: SelectionCallback = lambda keys: None,
+    revision: str = "",
+    height: int = 420,
+) -> None:
+    """Show a figure, with a description for screen readers; `on_select` gets the keys (customdata) of selected points.
+
+    The plot keeps its zoom as long as `revision` stays the same.
+    """
+    data = {
+        "figure": json.dumps(figure) if isinstance(figure, dict) else figure.to_json(),
+        "description": re.sub("<.*?>", "", description),
+        "selected": list(selected),
+        "height": height,
+        "revision": revision,
+    }
+    _plot(key=key, data=data, on_selected_change=_selection_callback(key, on_select))
+
+
+def show_table(
+    columns: list[dict[str, Any]],
+    rows: list[dict[str, Any]],
+    key: str,
+    description: str,
+    selected: Sequence[str] = (),
+    on_select: SelectionCallback = lambda keys: None,
+) -> None:
+    """Show rows, with a description for screen readers; `on_select` gets the keys of the selected rows.
+
+    A column has a name, title, kind (text, number, progress or curve) and perhaps a help text; a row has a key, a cell
+    per column ({text, value, bold}), perhaps a color, and may be marked as active.
+    """
+    data = json.dumps({"columns": columns, "rows": rows, "description": description, "selected": list(selected)})
+    _table(key=key, data=data, on_selected_change=_selection_callback(key, on_select))
+
+
+def _selection_callback(key: str, on_select: SelectionCallback) -> Callable[[], None]:
+    return lambda: on_select(list(st.session_state[key]["selected"]["keys"]))

@@ -1,0 +1,84 @@
+// A plotly figure that is updated in place: zoom, pan and selection stay while points arrive.
+const SOURCE = new URL("app/static/plotly.min.js", document.baseURI).href;
+
+function loadPlotly() {
+  window.mgemPlotly ??= new Promise((resolve) => {
+    const script = document.createElement("script");
+    // A server that cannot provide the file sends plotly.js with the page, perhaps later than this.
+    const wait = () => (window.Plotly ? resolve(window.Plotly) : setTimeout(wait, 100));
+    Object.assign(script, { src: SOURCE, onload: wait, onerror: wait });
+    document.head.append(script);
+  });
+  return window.mgemPlotly;
+}
+
+// The figure in the colours of the current theme, with its selected points.
+function prepareFigure(data, host) {
+  const figure = JSON.parse(data.figure);
+  const style = getComputedStyle(host);
+  const text = style.getPropertyValue("--st-text-color") || "#1A2027";
+  const line = style.getPropertyValue("--st-border-color-light") || "rgba(128,128,128,0.25)";
+  const layout = figure.layout;
+  Object.assign(layout, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: data.height, autosize: true });
+  layout.font = { ...layout.font, color: text, family: style.fontFamily };
+  layout.uirevision = data.revision;
+  layout.modebar = { ...layout.modebar, color: "#808080", activecolor: text };
+  for (const name of Object.keys(layout).filter((name) => /^[xy]axis/.test(name))) {
+    Object.assign(layout[name], { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true });
+  }
+  const selected = new Set(data.selected);
+  for (const trace of figure.data) {
+    if (!trace.customdata) continue;
+    const keys = Array.from(trace.customdata);
+    trace.selectedpoints = selected.size ? keys.flatMap((key, i) => (selected.has(key) ? [i] : [])) : null;
+    trace.unselected = { marker: { opacity: 0.25 } };
+  }
+  return figure;
+}
+
+function addListeners(host, parent, Plotly) {
+  // The sidebar changes the width, too, not only the window.
+  new ResizeObserver(() => host.clientWidth && Plotly.Plots.resize(host)).observe(parent);
+  host.addEventListener("pointerdown", () => (host.isPressed = true), true);
+  window.addEventListener("pointerup", () => setTimeout(() => {
+    const draw = host.pendingDraw;
+    host.isPressed = host.pendingDraw = null;
+    draw?.();
+  }, 100), true);
+  const keysOf = (event) => [...new Set(event.points.map((point) => point.customdata).filter(Boolean))];
+  host.on("plotly_selected", (event) => event && host.sendSelection(keysOf(event)));
+  host.on("plotly_deselect", () => host.sendSelection([]));
+  host.on("plotly_click", (event) => {
+    const [key] = keysOf(event);
+    if (!key) return;
+    const others = host.selected.filter((other) => other !== key);
+    const wasSelected = others.length < host.selected.length;
+    host.sendSelection(wasSelected ? others : event.event.shiftKey ? [...others, key] : [key]);
+  });
+}
+
+export default function ({ parentElement, data, setStateValue }) {
+  if (!data) return void setTimeout(loadPlotly, 1000); // only preload it, once this page has been shown
+  const host = parentElement.querySelector(".plot");
+  host.setAttribute("aria-label", data.description);
+  host.style.minHeight = `${data.height}px`;
+  host.sendSelection = (keys) => setStateValue("selected", { keys, at: Date.now() });
+  const state = JSON.stringify([data, getComputedStyle(host).color]); // the text colour identifies the theme
+  if (host.state === state) return;
+  host.state = state;
+  host.selected = data.selected;
+  const draw = (Plotly) => {
+    if (host.isPressed) return (host.pendingDraw = () => draw(Plotly)); // new points wait while somebody drags
+    const figure = prepareFigure(data, host);
+    const buttons = [["zoom2d", "pan2d", "select2d", "lasso2d"], ["resetScale2d"]];
+    const config = { displaylogo: false, modeBarButtons: buttons };
+    const wasCleared = host.drawnSelection?.length && !data.selected.length; // plotly alone would keep the selection box
+    host.drawnSelection = data.selected;
+    Plotly.react(host, figure.data, figure.layout, config).then(
+      () => wasCleared && Plotly.update(host, { selectedpoints: [null] }, { selections: [] }));
+    if (host.hasListeners) return;
+    host.hasListeners = true;
+    addListeners(host, parentElement, Plotly);
+  };
+  loadPlotly().then(draw);
+}

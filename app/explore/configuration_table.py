@@ -1,0 +1,54 @@
+"""The table of a sweep's configurations, as data for `components.show_table`."""
+
+from math import isfinite
+from typing import Any
+
+import pandas as pd
+
+from mgem_core import analysis
+from mgem_core.figures.style import of_family
+from mgem_core.text import mean_and_error, strength
+
+MEASURES = ("acc", "fwd", "bwd")
+ACC_HELP = "mean accuracy on all tasks so far, % (± standard deviation over seeds)"
+COLUMNS = [
+    {"name": "line", "title": "method", "kind": "text"},
+    {"name": "q", "title": "q", "kind": "number", "help": "memory strength"},
+    {"name": "acc", "title": "ACC", "kind": "number", "help": ACC_HELP},
+    {"name": "fwd", "title": "FWD", "kind": "number", "help": "mean accuracy on each task just after learning it, %"},
+    {"name": "bwd", "title": "BWD", "kind": "number", "help": "change caused by later tasks: ACC − FWD, in points"},
+    {"name": "runs", "title": "seeds", "kind": "number", "help": "finished / all"},
+    {"name": "progress", "title": "progress", "kind": "progress"},
+    {"name": "curve", "title": "ACC over tasks", "kind": "curve", "help": "mean accuracy so far, after each task"},
+]
+
+
+def table_rows(points: pd.DataFrame, all_points: pd.DataFrame) -> list[dict[str, Any]]:
+    """A row for each of `points`; the best of each measure among those that learned the most tasks is bold."""
+    leaders = analysis.leaders(all_points)
+    best = {name: leaders[name].max() for name in MEASURES}
+    most_learned = all_points["learned"].max()
+    columns = ["key", "line", "family", "q", "finished", "runs", "active", "learned", "progress", "curve", *MEASURES]
+    rows = []
+    for point in points[[*columns, *(f"{name}_std" for name in MEASURES)]].to_dict("records"):
+        cells = _plain_cells(point)
+        for name in MEASURES:
+            value = point[name] if point[name] == point[name] else None
+            has_learned_most = bool(point["learned"] == most_learned)
+            is_best = value is not None and has_learned_most and bool(round(value, 2) == round(best[name], 2))
+            cells[name] = {"text": mean_and_error(point[name], point[f"{name}_std"]), "value": value, "bold": is_best}
+        color = of_family(point["family"]).color
+        rows.append({"key": point["key"], "color": color, "active": bool(point["active"]), "cells": cells})
+    return rows
+
+
+def _plain_cells(point: dict[str, Any]) -> dict[str, Any]:
+    q = point["q"] if isinstance(point["q"], float) and point["q"] == point["q"] else None
+    seeds = f"{point['finished']} / {point['runs']}{' …' if point['active'] else ''}"
+    return {
+        "line": {"text": point["line"]},
+        "q": {"text": strength(point["q"]), "value": q},
+        "runs": {"text": seeds, "value": point["finished"]},
+        "progress": {"value": point["progress"]},
+        "curve": {"value": [value if isfinite(value) else None for value in point["curve"]]},  # JSON has no NaN
+    }

@@ -1,0 +1,131 @@
+"""What the values of the form mean: form values → SweepSpec, and back."""
+
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from mgem_core import RunConfig
+from mgem_core.config import explain
+from mgem_core.figures.style import family
+from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, uses
+from mgem_core.streams import BENCHMARKS
+from mgem_core.sweeps import SweepSpec
+
+BASELINES = {family: method for family, method in METHOD_OF_FAMILY.items() if not uses(method, "strength")}
+NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "probe_every")
+LABELS = {name: str(RunConfig.model_fields[name].description).capitalize() for name in NUMBERS}
+CHOICES = ("trigger", "split_by", "strength_kind")  # fields with a few named values
+DEFAULTS: dict[str, Any] = {
+    **{"benchmarks": ["mnist5k-permutations"], "network": "", "families": ["GEM"], "modules": [4], "splits": [2]},
+    **{"partition": "", "strengths": [0.0, 0.1, 0.5, 1.0], "seeds": [0, 1], "device": "auto"},
+    **{"trigger": ["violation"], "split_by": ["random"], "strength_kind": ["dual-floor"]},
+    **dict.fromkeys(NUMBERS),
+}
+
+
+def form_values(spec: SweepSpec) -> dict[str, Any]:
+    """The values of the form that come closest to a sweep."""
+    runs = spec.runs()
+    gem = [run for run in runs if uses(run.method, "strength")] or [RunConfig()]
+    modular = [run for run in runs if uses(run.method, "modules")]
+    counts = [run.modules for run in modular if isinstance(run.modules, int)]
+    partitions = [run.modules for run in modular if isinstance(run.modules, dict)]
+    given = {name for part in (spec.base, *spec.grids) for name in part}
+    first = runs[0]
+    return {
+        "benchmarks": _distinct(run.benchmark for run in runs),
+        "network": first.network if "network" in given else "",
+        "families": [name for name in FAMILIES if name in {family(run.label) for run in runs}],
+        "modules": sorted(set(counts) - {1}) or DEFAULTS["modules"],
+        "splits": sorted({run.splits for run in gem} - {1}) or DEFAULTS["splits"],
+        "partition": ",".join(f"{name}={number}" for name, number in partitions[0].items()) if partitions else "",
+        "strengths": sorted({run.strength for run in gem if isinstance(run.strength, float)}),
+        "seeds": sorted({run.seed for run in runs}),
+        **{name: _distinct(getattr(run, name) for run in gem) for name in CHOICES},
+        **{name: getattr(first, name) if name in given else None for name in NUMBERS},
+        "device": first.device,
+    }
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    return list(dict.fromkeys(values))
+
+
+def build_spec(values: dict[str, Any]) -> SweepSpec:
+    """The sweep that form values mean: a grid per family."""
+    base = {name: values[name] for name in NUMBERS if values[name] is not None}
+    base |= {"device": values["device"], **({"network": values["network"]} if values["network"] else {})}
+    custom = [values["partition"]] if values["partition"].strip() else []
+    D, K = [n for n in values["modules"] if n > 1], [n for n in values["splits"] if n > 1]
+    modular = {"p-mGEM", "md-GEM", "approx-GEM", *(name for name, method in BASELINES.items() if uses(method, "modules"))}
+    only_custom = bool(custom) and not modular & set(values["families"])  # no chosen family would use the partition
+    families = [*values["families"], "p-mGEM"] if only_custom else values["families"]
+    grids: dict[str, dict[str, list[Any]]] = {
+        "GEM": {"modules": [1], "splits": [1]},
+        "p-mGEM": {"modules": custom if only_custom else [*D, *custom], "splits": [1]},
+        "d-mGEM": {"modules": [1], "splits": K},
+        "md-GEM": {"modules": [*D, *custom], "splits": K},
+        "approx-GEM": {
+            **{"solver": ["approx"], "modules": [*values["modules"], *custom] or [1]},
+            "splits": values["splits"] or [1],
+        },
+        **{
+            name: {"method": [method], **({"modules": [1, *D, *custom]} if name in modular else {})}
+            for name, method in BASELINES.items()
+        },
+    }
+    of_gem = {"strength": values["strengths"], **{name: values[name] for name in CHOICES}}
+    chosen = [{**grids[name], **({} if name in BASELINES else of_gem)} for name in families]
+    common = {"benchmark": values["benchmarks"], "seed": values["seeds"]}
+    return SweepSpec(base=base, grid=[{**common, **grid} for grid in chosen])
+
+
+def expand_form(values: dict[str, Any]) -> tuple[str, list[RunConfig]]:
+    """Why these values cannot be launched, in one sentence, or else the runs that they mean."""
+    problem = _find_missing(values)
+    return (problem, []) if problem else _expand(json.dumps(values))
+
+
+@lru_cache(maxsize=32)
+def _expand(values: str) -> tuple[str, list[RunConfig]]:
+    try:
+        return "", build_spec(json.loads(values)).runs()
+    except ValidationError as error:
+        field, space, rest = explain(error).partition(" ")
+        return LABELS.get(field, field) + space + rest, []  # the page shows a field by its label
+
+
+def _find_missing(values: dict[str, Any]) -> str:
+    """What is still to be chosen, or which dataset is missing, in one sentence; empty if nothing is."""
+    needed = {"benchmarks": "benchmark", "families": "method", "seeds": "seed"}
+    has_partition = bool(values["partition"].strip())
+    if has_partition or set(values["families"]) - set(BASELINES):
+        needed |= {"strengths": "memory strength", "trigger": "trigger"}
+        needed |= {"split_by": "way to split the memory", "strength_kind": "meaning of the strength"}
+    for name, noun in needed.items():
+        if not values[name]:
+            return f"Choose at least one {noun}."
+    for name, families in (("modules", ("p-mGEM", "md-GEM")), ("splits", ("d-mGEM", "md-GEM"))):
+        has_parts = any(n > 1 for n in values[name]) or (name == "modules" and has_partition)
+        if not has_parts and (affected := [family for family in families if family in values["families"]]):
+            return f"{affected[0]} needs a number of {name} greater than 1; add one."
+    for name in values["benchmarks"]:
+        if sentence := BENCHMARKS[name].missing():
+            return sentence
+    return ""
+
+
+def parse_numbers(texts: list[Any], kind: type) -> list[Any]:
+    """The numbers in a list that people can type into, sorted; anything else is left out."""
+    return sorted({kind(text) for text in texts if is_number(text, kind)})
+
+
+def is_number(text: Any, kind: type) -> bool:
+    try:
+        kind(text)
+    except ValueError:
+        return False
+    return True

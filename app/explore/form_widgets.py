@@ -1,0 +1,182 @@
+"""The widgets of the form in which a sweep is described."""
+
+from typing import Any
+
+import streamlit as st
+from pydantic import ValidationError
+from streamlit.delta_generator import DeltaGenerator
+from text import benchmark_title
+
+from explore.form import DEFAULTS, LABELS, NUMBERS, form_values, is_number, parse_numbers
+from explore.partition_bar import network_layers, partition_bar
+from mgem_core import RunConfig
+from mgem_core.config import explain
+from mgem_core.learners import FAMILIES
+from mgem_core.networks import NETWORKS
+from mgem_core.presets import PRESETS
+from mgem_core.streams import BENCHMARKS
+from mgem_core.sweeps import SweepSpec
+
+PRESET_TITLES = {
+    "quick-look": "Quick look",
+    "modules-against-strength": "Modules against strength",
+    "built-in-digits": "The paper's methods on built-in digits",
+}
+CUSTOM = "Custom"
+
+
+def widget_key(name: str) -> str:
+    return f"run {name}"
+
+
+def read_form() -> dict[str, Any]:
+    """The current values of the widgets."""
+    values = {name: st.session_state.get(widget_key(name), value) for name, value in DEFAULTS.items()}
+    numbers = {"strengths": parse_numbers(values["strengths"], float), "seeds": parse_numbers(values["seeds"], int)}
+    return {**values, **numbers}
+
+
+def fill_form(spec: SweepSpec) -> None:
+    """Set the widgets to a sweep, as closely as they can express it."""
+    st.session_state.update({widget_key(name): value for name, value in form_values(spec).items()})
+
+
+def show_form() -> DeltaGenerator:
+    """Show all widgets, the presets first; return a container below the presets for a summary."""
+    for name, value in DEFAULTS.items():
+        st.session_state.setdefault(widget_key(name), value)
+    problems = _remove_typed_words()
+    summary = _show_presets()
+    if problems:
+        summary.warning(" ".join(problems))
+    options: dict[str, Any] = {"on_change": _mark_as_custom, "persist_state": "session"}
+    st.multiselect(
+        "Benchmark",
+        list(BENCHMARKS),
+        format_func=benchmark_title,
+        key=widget_key("benchmarks"),
+        placeholder="Choose a benchmark",
+        **options,
+    )
+    _show_pills("Methods", list(FAMILIES), "families")
+    _show_module_counts()
+    counts = sorted({2, 3, 4, 6, *st.session_state[widget_key("splits")]})
+    _show_pills("Split counts", counts, "splits", "Parts K of each task's memory, for d-mGEM, md-GEM and approx-GEM")
+    st.multiselect(
+        "Memory strengths",
+        sorted({0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, *st.session_state[widget_key("strengths")]}),
+        key=widget_key("strengths"),
+        accept_new_options=True,
+        format_func=lambda q: f"{float(q):g}" if is_number(q, float) else str(q),
+        help="Values of the memory strength q; type to add others",
+        **options,
+    )
+    st.multiselect(
+        "Seeds",
+        sorted({0, 1, 2, 3, 4, *st.session_state[widget_key("seeds")]}),
+        key=widget_key("seeds"),
+        accept_new_options=True,
+        help="One run per seed; means and errors are computed over the seeds",
+        **options,
+    )
+    with st.expander("More settings"):
+        _show_more(options)
+    return summary
+
+
+def _remove_typed_words() -> list[str]:
+    """Turn what was typed into the lists of numbers into numbers; return a sentence about each text that is none."""
+    problems: list[str] = []
+    for name, kind, noun in (("strengths", float, "number"), ("seeds", int, "whole number")):
+        texts = st.session_state[widget_key(name)]
+        problems += [f"{text!r} is not a {noun}." for text in texts if not is_number(text, kind)]
+        st.session_state[widget_key(name)] = parse_numbers(texts, kind)
+    return problems
+
+
+def _show_presets() -> DeltaGenerator:
+    st.selectbox(
+        "Start from",
+        [*PRESET_TITLES, CUSTOM],
+        format_func=lambda name: PRESET_TITLES.get(name, name),
+        key="preset",
+        persist_state="session",
+        on_change=_fill_from_preset,
+    )
+    if "preset filled" not in st.session_state:
+        _fill_from_preset()
+    # Both containers are always there, so that the widgets below keep their positions and an open expander stays open.
+    description, summary = st.container(), st.container()
+    if st.session_state["preset"] in PRESETS:
+        description.caption(PRESETS[st.session_state["preset"]][0])
+    return summary
+
+
+def _fill_from_preset() -> None:
+    st.session_state["preset filled"] = True
+    if st.session_state["preset"] in PRESETS:
+        fill_form(PRESETS[st.session_state["preset"]][1])
+
+
+def _mark_as_custom() -> None:
+    st.session_state["preset"] = CUSTOM
+
+
+def _show_pills(label: str, options: list[Any], name: str, help: str | None = None) -> None:
+    arguments: dict[str, Any] = {"selection_mode": "multi", "on_change": _mark_as_custom, "persist_state": "session"}
+    st.pills(label, options, key=widget_key(name), help=help, **arguments)
+
+
+def _first_benchmark() -> str:
+    return str((st.session_state[widget_key("benchmarks")] or DEFAULTS["benchmarks"])[0])
+
+
+def _network() -> str:
+    return str(st.session_state[widget_key("network")] or BENCHMARKS[_first_benchmark()].defaults["network"])
+
+
+def _show_module_counts() -> None:
+    """The numbers of modules, each partition as a picture, and a partition that the user writes."""
+    benchmark, network = _first_benchmark(), _network()
+    layers = network_layers(network, benchmark)
+    most = sum(len(layer.tensors) for layer in layers)
+    chosen = st.session_state[widget_key("modules")]
+    counts = sorted({*range(2, min(most, 9) + 1), *chosen})
+    _show_pills("Module counts", counts, "modules", "Parameter modules D, for p-mGEM, md-GEM, approx-GEM and A-GEM")
+    with st.container():
+        bars = [partition_bar(layers, count) for count in sorted(chosen) if count <= most]
+        st.html('<div style="display:grid;gap:6px">' + "".join(bars) + "</div>")
+        names = dict.fromkeys(layer.name.partition(".")[0] for layer in layers)
+        st.text_input(
+            "Custom partition",
+            key=widget_key("partition"),
+            placeholder=",".join(f"{name}={i}" for i, name in enumerate(names)),
+            help="The module of every layer or tensor, such as fc1=0,fc2=1; a prefix stands for all names with it. "
+            "Or write layers, or tensors, for one module each.",
+            on_change=_mark_as_custom,
+            persist_state="session",
+        )
+        if custom := st.session_state[widget_key("partition")].strip():
+            try:
+                modules = RunConfig(benchmark=benchmark, network=network, modules=custom).modules
+                st.html(partition_bar(layers, modules, "*" if isinstance(modules, dict) else ""))
+            except ValidationError as error:
+                st.error(explain(error))
+
+
+def _show_more(options: dict[str, Any]) -> None:
+    defaults = dict(RunConfig(benchmark=_first_benchmark()))
+    titles = {"": "default of the benchmark"}
+    networks = ["", *NETWORKS]
+    st.selectbox("Network", networks, key=widget_key("network"), format_func=lambda name: titles.get(name, name), **options)
+    columns = st.columns(2)
+    for number, name in enumerate(NUMBERS):
+        with columns[number % 2]:
+            limits = {"min_value": 0.0, "step": 0.01, "format": "%g"} if name == "lr" else {"min_value": 0, "step": 1}
+            placeholder = f"{defaults[name]:g}"
+            st.number_input(LABELS[name], value=None, key=widget_key(name), placeholder=placeholder, **limits, **options)
+    _show_pills("Trigger", ["violation", "always"], "trigger", RunConfig.model_fields["trigger"].description)
+    _show_pills("Memory is split by", ["random", "class", "order"], "split_by")
+    meaning = RunConfig.model_fields["strength_kind"].description
+    _show_pills("Meaning of the strength", ["dual-floor", "margin"], "strength_kind", meaning)
+    st.selectbox("Device", ["auto", "cpu", "cuda", "mps"], key=widget_key("device"), accept_new_options=True, **options)

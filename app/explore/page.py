@@ -1,0 +1,75 @@
+"""The page Explore: what somebody waits for comes first, the results of a sweep, and then the form in the sidebar."""
+
+from typing import Any
+
+import components
+import runner_process
+import session
+import streamlit as st
+from export_menu import show_export_menu
+
+from explore.form_widgets import PRESET_TITLES
+from explore.launch import launch, show_launch_panel
+from explore.sweep_controls import choose_sweep, choose_view, show_stop_or_resume
+from explore.sweep_results import show_results
+from mgem_core.presets import PRESETS
+from mgem_core.store import Store
+
+
+def show_welcome(store: Store) -> None:
+    """For a store without sweeps."""
+    st.title("What does it cost to remember?")
+    st.markdown(
+        "A network that learns one task after another forgets the earlier ones. **GEM** restricts every update so that it "
+        "does not harm past tasks; **mGEM** applies this restriction to each module of the network and each part of the "
+        "memory separately. Train a few dozen small networks, and watch the trade-off between keeping old tasks and "
+        "learning new ones."
+    )
+    description, spec = PRESETS["quick-look"]
+    label = f"Run the quick look: {len(spec.runs())} short runs, less than a minute"
+    st.button(label, type="primary", on_click=launch, args=(store, spec, PRESET_TITLES["quick-look"]))
+    st.caption(f"{description}. Or choose your own settings on the left.")
+    components.preload_plotly()
+
+
+def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
+    """A sweep with its controls and results, which follow its progress while it runs."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        sweep = choose_sweep(sweeps)
+        show_stop_or_resume(store, sweep)
+        export_place = st.container(width="content")
+    view, hide_dominated = choose_view(store, sweep)
+    is_active = not session.all_ended(store.counts(sweep))
+
+    @session.explain_errors
+    def show_current_results() -> None:
+        session.rerun_if_replaced(store)
+        if not store.run_ids(sweep):  # deleted elsewhere
+            st.rerun()
+        show_results(store, sweep, view, hide_dominated)
+        if is_active and session.all_ended(store.counts(sweep)):
+            session.queue_toast("The sweep has ended.")
+            st.rerun()
+
+    st.fragment(show_current_results, run_every=1.0 if is_active else None)()
+    with export_place:
+        show_export_menu(store, sweep, view)
+
+
+@session.explain_errors
+def show_page() -> None:
+    store = session.get_store()
+    session.show_toast()
+    session.show_notices()
+    if sweeps := session.read_sweeps(store):
+        show_sweep(store, sweeps)
+    else:
+        show_welcome(store)
+    with st.sidebar:
+        show_launch_panel(store)
+    if "runner woken" not in st.session_state:
+        st.session_state["runner woken"] = True
+        runner_process.wake_runner()
+
+
+show_page()

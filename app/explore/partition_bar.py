@@ -1,0 +1,34 @@
+"""A partition of a network's parameters as a picture."""
+
+from mgem_core.figures.style import MODULES
+from mgem_core.networks import NETWORKS, Layer, layers
+from mgem_core.partition import Each
+from mgem_core.partition import modules as partition
+from mgem_core.streams import BENCHMARKS
+
+
+def network_layers(network: str, benchmark: str) -> list[Layer]:
+    """The layers of the network as it is trained on a benchmark; none if it cannot take the benchmark's images."""
+    images = BENCHMARKS[benchmark]
+    return layers(network, images.shape, images.classes) if NETWORKS[network].fits(images.shape) else []
+
+
+def partition_bar(of_network: list[Layer], modules: int | Each | dict[str, int], mark: str = "") -> str:
+    """HTML: a block per tensor, as wide as the square root of its size, so that biases can be seen, coloured by module.
+
+    The number of modules stands in front of it, followed by `mark`.
+    """
+    tensors = [(name, size) for layer in of_network for name, size in layer.tensors.items()]
+    module_of = partition(of_network, modules)
+    count = max(module_of) + 1
+    blocks = "".join(
+        f'<span title="{name}: {size:,} parameters, module {module + 1}" style="flex:{size**0.5:.0f} 0 3px;height:16px;'
+        f'background:{MODULES[module % len(MODULES)]};border-radius:2px"></span>'
+        for (name, size), module in zip(tensors, module_of, strict=True)
+    )
+    text = ", ".join(f"{name} in {module + 1}" for (name, _), module in zip(tensors, module_of, strict=True))
+    return (
+        '<div style="display:flex;align-items:center;gap:8px">'
+        f'<span style="width:2.2em;font-size:0.8rem">{count}{mark}</span>'
+        f'<div role="img" aria-label="{count} modules: {text}" style="display:flex;gap:2px;flex:1">{blocks}</div></div>'
+    )

@@ -1,0 +1,121 @@
+"""The results of a sweep, while it runs and after: progress, two plots, a summary in words, and the table."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import components
+import pandas as pd
+import runner_process
+import session
+import streamlit as st
+from text import abbreviate, escape_markdown
+
+from explore.configuration_table import COLUMNS, table_rows
+from explore.selection import mark_rows, select_points
+from mgem_core import analysis, measurements
+from mgem_core.analysis import View
+from mgem_core.figures import PlainFigure, frontier, transfer
+from mgem_core.figures.style import axis_titles, pair_title
+from mgem_core.progress import SweepProgress, sweep_progress
+from mgem_core.runner.work import default_workers
+from mgem_core.store import Store
+from mgem_core.text import duration, pluralize
+
+MOST_ERRORS = 3  # shown without a click
+PLOT_WIDTH = 320  # pixels below which the plots are stacked
+
+
+def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> None:
+    runs = session.read_runs(store, sweep)
+    points = measurements.points(store, runs, view, session.measurement_cache())
+    selected, marked = (session.url_selection(name, set(points["key"])) for name in ("chosen", "marked"))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container():
+            show_progress(store, sweep, runs)
+        with st.container(width="content"):
+            show_share_menu()
+    grid, subject = st.grid(2, min_column_width=PLOT_WIDTH), f"{sweep} {view.benchmark}"
+    with grid.cell():
+        st.markdown(f"**Frontier** · {pair_title(view)} · ± standard error")
+        if points["x"].notna().any():
+            x, y = axis_titles(view)
+            figure = frontier.screen(points, view, hide_dominated, marked)
+            revision = f"{subject} {view.axes} {view.pair}"
+            _show_plot(figure, "frontier", f"{y} against {x}, a line per method", selected, revision)
+        else:
+            show_reason_for_no_points(runs, view, "Points appear once a run has taken measurements in its second task.")
+    with grid.cell():
+        st.markdown("**Transfer** · dashed: equal ACC · ± standard deviation")
+        if points["fwd"].notna().any():
+            figure = transfer.screen(points, view, marked)
+            _show_plot(figure, "transfer", "FWD against BWD, a line per method", selected, subject)
+        else:
+            show_reason_for_no_points(runs, view, "Points appear once a run has learned its first task.")
+    if sentences := analysis.in_words(points):
+        note = "*So far, while runs are still training:* " if points["active"].any() else ""
+        st.markdown(note + " ".join(sentences))
+    show_table(points, selected, marked)
+
+
+def _show_plot(figure: PlainFigure, key: str, description: str, selected: list[str], revision: str) -> None:
+    components.show_plot(figure, key, description, selected, select_points, revision)
+
+
+def show_table(points: pd.DataFrame, selected: list[str], marked: list[str]) -> None:
+    """The selected configurations, or all."""
+    shown = points[points["key"].isin(selected)] if selected else points
+    if selected:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{len(shown)} of {len(points)} configurations, as selected in the plots.")
+            st.button("Show all", type="tertiary", on_click=select_points, args=([],))
+    description = "ACC, FWD and BWD of every configuration"
+    components.show_table(COLUMNS, table_rows(shown, points), "table", description, marked, mark_rows)
+
+
+def show_progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
+    """The progress bar, and what went wrong."""
+    progress = sweep_progress(store, sweep)
+    st.progress(progress.share, " · ".join(describe_progress(progress, lambda: store.counts()["running"] > 0)))
+    if progress.ended < progress.total and (problem := runner_process.keep_runner_alive()):
+        st.error(escape_markdown(problem))
+    errors = [
+        f"{escape_markdown(str(error))} ({abbreviate([f'r{run}' for run in failed['id']], 8)})"
+        for error, failed in runs.dropna(subset=["error"]).groupby("error")
+    ]
+    for sentence in errors[:MOST_ERRORS]:
+        st.warning(sentence)
+    if rest := errors[MOST_ERRORS:]:
+        st.expander(f"{pluralize(len(rest), 'more error')}").markdown("\n\n".join(rest))
+
+
+def describe_progress(progress: SweepProgress, others_are_training: Callable[[], bool]) -> list[str]:
+    """The phrases above the progress bar; `others_are_training` is called only if no run of this sweep is."""
+    counts, workers = progress.counts, default_workers()
+    phrases = [f"**{counts['finished']} of {progress.total} runs**"]
+    if progress.ended < progress.total:
+        seconds, rate = progress.seconds_left(workers), progress.runs_per_minute(workers)
+        if not counts["running"] and others_are_training():
+            phrases.append("waiting for runs of earlier sweeps")
+        elif seconds is not None:
+            phrases += [f"{duration(seconds)} left", f"{rate:.0f} runs per minute"]
+        else:
+            phrases.append(f"{counts['running']} training" if counts["running"] else "starting workers …")
+    return phrases + [f"{counts[status]} {status}" for status in ("failed", "diverged", "cancelled") if counts[status]]
+
+
+def show_share_menu() -> None:
+    """Part of the results, since the link contains what has just been selected in them."""
+    with st.popover("Share"):
+        st.markdown("This link shows the same view to anyone who can reach this server:")
+        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(st.query_params.to_dict())}"
+        st.code(address, language=None, wrap_lines=True)
+
+
+def show_reason_for_no_points(runs: pd.DataFrame, view: View, reason: str) -> None:
+    if view.after == 1:
+        reason = "After the first task there is no earlier task to keep yet."
+    elif view.after and view.pair and view.pair[1] >= view.after:
+        reason = f"After task {view.after}, task {view.pair[1] + 1} has not been learned yet; choose another pair."
+    elif not runs["status"].isin(["running", "queued"]).any():
+        reason = "These runs have taken no measurements that could be shown here."
+    st.info(reason)

@@ -1,0 +1,1 @@
+"""The page Runs: find, compare, stop, resume and delete runs and sweeps."""

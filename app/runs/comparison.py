@@ -1,0 +1,76 @@
+"""Several runs side by side: their results, and the settings in which they differ."""
+
+from collections.abc import Sequence
+
+import components
+import numpy as np
+import pandas as pd
+import streamlit as st
+from text import abbreviate, escape_markdown, field_title
+
+from mgem_core.figures.style import RUNS
+from mgem_core.text import mean_and_error
+from runs import run_list
+from runs.run_list import Row, run_row, select_runs
+from runs.selected_runs import format_value
+
+MOST_CURVES = 8  # as many runs as there are colours that can be told apart
+MOST_ERRORS = 3
+MEASURES = ("acc", "fwd", "bwd")
+
+
+def show_comparison(runs: list[Row]) -> None:
+    st.subheader(f"{len(runs):,} runs")
+    show_errors(runs)
+    differing, shared = compare_fields(runs)
+    columns, rows = comparison_table(runs, differing, RUNS[:MOST_CURVES])
+    description = "Selected runs: their results, and the settings in which they differ. Select one to see its details."
+    components.show_table(columns, rows, "comparison", description, (), lambda keys: select_runs(keys[-1:]))
+    with st.expander(f"Settings that all runs share ({len(shared)})"):
+        values = {name: next(run["config"][name] for run in runs if name in run["config"]) for name in shared}
+        fields = [{"setting": field_title(n), "value": escape_markdown(format_value(v))} for n, v in values.items()]
+        st.table(pd.DataFrame(fields), hide_index=True)
+    which = f" of the first {MOST_CURVES} runs" if len(runs) > MOST_CURVES else ""
+    st.markdown(f"Curves{which}, in the colours of the table:")
+
+
+def show_errors(runs: list[Row]) -> None:
+    failed: dict[str, list[str]] = {}
+    for run in runs:
+        if run["error"]:
+            failed.setdefault(run["error"], []).append(f"r{run['id']}")
+    for error, ids in list(failed.items())[:MOST_ERRORS]:
+        st.error(escape_markdown(f"{abbreviate(ids, 8)}: {error}"))
+
+
+def compare_fields(runs: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """The fields in which these runs differ, and those in which all that have them are equal."""
+    values: dict[str, set[str]] = {}
+    for run in runs:
+        for name, value in run["config"].items():
+            values.setdefault(name, set()).add(repr(value))
+    return [name for name in values if len(values[name]) > 1], [name for name in values if len(values[name]) == 1]
+
+
+def comparison_table(runs: Sequence[Row], differing: Sequence[str], colors: Sequence[str]) -> tuple[list[Row], list[Row]]:
+    """Columns and rows: results first, the best in bold, then the differing fields; the first runs have these colours."""
+    fields = [name for name in differing if name != "method"]  # the label shows it
+    results = [column for column in run_list.COLUMNS if column["name"] in ("run", "label", "status", "seconds", *MEASURES)]
+    texts = {name for name in fields if any(isinstance(run["config"].get(name), str) for run in runs)}
+    columns = results + [
+        {"name": name, "title": field_title(name), "kind": "text" if name in texts else "number"} for name in fields
+    ]
+    best = {
+        name: mean_and_error(max((run[name] for run in runs if run[name] is not None), default=np.nan)) for name in MEASURES
+    }
+    rows = []
+    for number, run in enumerate(runs):
+        row = run_row(run, None)
+        cells = {column["name"]: row["cells"][column["name"]] for column in results}
+        for name in fields:
+            value = run["config"].get(name)
+            cells[name] = {"text": format_value(value), "value": value if isinstance(value, int | float) else None}
+        for name in MEASURES:
+            cells[name]["bold"] = run[name] is not None and cells[name]["text"] == best[name]
+        rows.append({**row, "color": colors[number] if number < len(colors) else None, "cells": cells})
+    return columns, rows

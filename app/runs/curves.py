@@ -1,0 +1,82 @@
+"""The curves and accuracy matrices of the selected runs."""
+
+from typing import Any
+
+import components
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mgem_core import frames
+from mgem_core.figures.curves import draw_curves
+from mgem_core.figures.matrices import heat_maps
+from mgem_core.store import ENDED, Store
+from mgem_core.text import MISSING
+
+PLOT_WIDTH = 320  # pixels below which the plots of a row are stacked
+MOST_NAMES = 4  # runs with a legend; the names of more would leave no room for the curves
+MATRICES_IN_ROW = 4
+QUANTITIES = {"loss": "loss", "violated": "violated constraints (%)", "ms": "time per step (ms)"}
+
+
+def show_curves(store: Store, runs: dict[str, dict[str, Any]], matrices: dict[str, np.ndarray]) -> None:
+    """Loss, violated constraints and time over steps, and mean accuracy over tasks; all runs, by their names, in each."""
+    series = {name: read_steps(store, run["id"]) for name, run in runs.items()}
+    iterations = {name: int(run["iterations"]) for name, run in runs.items()}
+    if not any(len(frame) for frame in series.values()):
+        is_active = any(run["status"] not in ENDED for run in runs.values())
+        st.info(
+            "Curves appear after the first steps." if is_active else "No training step was recorded: there are no curves."
+        )
+        return
+    figures = {title: draw_curves(series, name, title, iterations) for name, title in QUANTITIES.items()}
+    if is_wide_range(pd.concat([frame["loss"] for frame in series.values() if len(frame)])):
+        figures["loss"].update_yaxes(type="log")
+    accuracies = {name: mean_accuracies(R) for name, R in matrices.items()}
+    over_tasks = draw_curves(accuracies, "acc", "%", dict.fromkeys(matrices, 1))
+    over_tasks.update_xaxes(title_text="tasks learned", dtick=max(1, max(map(len, matrices.values())) // 10))
+    over_tasks.update_traces(mode="lines+markers")
+    figures["mean accuracy so far (%)"] = over_tasks
+    grid = st.grid(2, min_column_width=PLOT_WIDTH)
+    for number, (title, figure) in enumerate(figures.items()):
+        figure.update_layout(showlegend=1 < len(runs) <= MOST_NAMES).update_yaxes(title_text=title)
+        description = f"{title} of {', '.join(runs)}"
+        with grid.cell():
+            components.show_plot(figure, f"curve {number}", description, height=320, revision=" ".join(runs))
+
+
+def read_steps(store: Store, run: int) -> pd.DataFrame:
+    """The recorded steps of a run, in the units of the page: violations in percent, times in milliseconds."""
+    frame = frames.series(store, run, "Stepped")
+    return frame if frame.empty else frame.assign(violated=100 * frame["violated"], ms=1000 * frame["seconds_per_step"])
+
+
+def is_wide_range(values: pd.Series) -> bool:
+    """Would the largest value hide all others? Those of a diverging run would."""
+    positive = values[values > 0]
+    return bool(len(positive)) and bool(positive.max() > 100 * positive.median())
+
+
+def mean_accuracies(R: np.ndarray) -> pd.DataFrame:
+    """Mean accuracy on the tasks learned so far, after each task: a row per row of R, NaN where that is missing."""
+    means = [float(R[task, : task + 1].mean()) for task in range(len(R))]
+    return pd.DataFrame({"task": range(len(means)), "step": 1, "acc": means})
+
+
+def show_matrices(matrices: dict[str, np.ndarray]) -> None:
+    """A heat map of R per run, all on one scale."""
+    known = {name: R for name, R in matrices.items() if not np.isnan(R).all()}
+    if not known:
+        return
+    low, high = min(np.nanmin(R) for R in known.values()), max(np.nanmax(R) for R in known.values())
+    st.markdown("**Accuracy matrix R** · accuracy on each task after learning each task, %")
+    grid = st.grid(min(MATRICES_IN_ROW, len(known)))
+    for name, R in known.items():
+        figure = heat_maps({name: R}).update_coloraxes(cmin=low, cmax=high, colorbar_thickness=10)
+        with grid.cell():
+            components.show_plot(figure, f"R {name}", f"R of {name}: {describe_matrix(R)}", height=330)
+
+
+def describe_matrix(R: np.ndarray) -> str:
+    """R for screen readers: a row per task, in whole percent; a dash for what is missing."""
+    return "; ".join(", ".join(MISSING if np.isnan(value) else f"{value:.0f}" for value in row) for row in R)

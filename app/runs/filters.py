@@ -1,0 +1,77 @@
+"""What the page Runs lists, and which runs and sweep are selected; every choice is in the URL."""
+
+from typing import Any
+
+import session
+import streamlit as st
+from text import abbreviate, quote
+
+from mgem_core.store import STATUSES, RunFilter, Store
+from runs.selected_runs import load_runs
+
+Sweeps = dict[int, dict[str, Any]]
+
+
+def choose_filter(store: Store, sweeps: Sweeps) -> tuple[str, RunFilter]:
+    """Which list to show, "Runs" or "Sweeps", and what of it."""
+    in_url: dict[str, Any] = {"bind": "query-params"}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        which = st.radio("List", ["Runs", "Sweeps"], horizontal=True, key="list", width="content", **in_url)
+        example = "r12, GEM, rotations, failed …" if which == "Runs" else "s3, a name …"
+        options: dict[str, Any] = {"type": "search", "live": True, "placeholder": example, "width": 240}
+        text = st.text_input("Find", key="find", **options, **in_url) or ""
+        sweep = find_selected_sweep(sweeps)
+        if which == "Sweeps":
+            return which, RunFilter(text, sweep=sweep)
+        show_sweep_filter(sweeps)
+        benchmark, benchmarks = None, session.read_once("benchmarks", store, None, store.benchmarks)
+        if len(benchmarks) > 1:
+            options = {"index": None, "placeholder": "All benchmarks", "width": 220}
+            benchmark = st.selectbox("Benchmark", benchmarks, key="benchmark", **options, **in_url)
+        statuses = st.pills("Status", STATUSES, selection_mode="multi", key="status", **in_url)
+    return which, RunFilter(text, statuses, sweep, benchmark or "")
+
+
+def find_selected_sweep(sweeps: Sweeps) -> int | None:
+    """The selected sweep, which starts from the URL; the session holds it, and the URL follows."""
+    key = st.session_state.setdefault("selected sweep", st.query_params.get("sweep") or None)
+    sweep = session.parse_id(key, "s") if key else None
+    if key and sweep not in sweeps:
+        session.queue_notice(f"There is no sweep {quote(key)} in this store.")
+        sweep = None
+    key = None if sweep is None else f"s{sweep}"  # s01 becomes s1
+    st.session_state["selected sweep"] = key
+    if st.query_params.get("sweep") != key:
+        session.put_in_url("sweep", [key] if key else [])
+    return sweep
+
+
+def show_sweep_filter(sweeps: Sweeps) -> None:
+    """A choice of the selected sweep; its widget has another key, since the session must keep the choice without it."""
+    st.session_state["sweep filter"] = st.session_state["selected sweep"]
+    titles = {f"s{sweep}": f"{row['name']} · s{sweep}" for sweep, row in sweeps.items()}
+    st.selectbox(
+        "Sweep",
+        list(titles),
+        index=None,
+        format_func=titles.__getitem__,
+        key="sweep filter",
+        on_change=lambda: st.session_state.update({"selected sweep": st.session_state["sweep filter"]}),
+        placeholder="All sweeps",
+        width=220,
+    )
+
+
+def find_selected_runs(store: Store) -> list[dict[str, Any]]:
+    """The selected runs, which start from the URL; the session holds them, and the URL follows."""
+    in_url = st.query_params.get("runs", "")
+    keys = st.session_state.setdefault("runs", [key for key in in_url.split(",") if key])
+    ids = {key: session.parse_id(key, "r") for key in keys}
+    runs = load_runs(store, [run for run in ids.values() if run is not None])
+    known = [f"r{run['id']}" for run in runs]
+    if unknown := [key for key, run in ids.items() if f"r{run}" not in known]:
+        session.queue_notice(f"There is no run {abbreviate(list(map(quote, unknown)), 5)} in this store.")
+    st.session_state["runs"] = known
+    if in_url != ",".join(known):
+        session.put_in_url("runs", known)
+    return runs

@@ -1,0 +1,85 @@
+"""The list of runs: the newest of those that a filter selects."""
+
+import json
+from collections.abc import Mapping
+from datetime import tzinfo
+from typing import Any
+
+import components
+import streamlit as st
+from session import browser_time_zone
+from text import format_time
+
+from mgem_core.figures.style import family, of_family
+from mgem_core.learners import uses
+from mgem_core.store import ENDED, RunFilter, Store
+from mgem_core.text import MISSING, mean_and_error, pluralize, strength
+
+MOST_ROWS = 500
+Row = dict[str, Any]
+COLUMNS: list[Row] = [
+    {"name": "run", "title": "run", "kind": "number"},
+    {"name": "label", "title": "method", "kind": "text"},
+    {"name": "q", "title": "q", "kind": "number", "help": "memory strength"},
+    {"name": "seed", "title": "seed", "kind": "number"},
+    {"name": "status", "title": "status", "kind": "text"},
+    {"name": "acc", "title": "ACC", "kind": "number", "help": "mean accuracy on all tasks at the end, %"},
+    {"name": "fwd", "title": "FWD", "kind": "number", "help": "mean accuracy on each task just after learning it, %"},
+    {"name": "bwd", "title": "BWD", "kind": "number", "help": "change caused by later tasks: ACC − FWD, in points"},
+    {"name": "benchmark", "title": "benchmark", "kind": "text"},
+    {"name": "seconds", "title": "seconds", "kind": "number", "help": "time spent on training and measuring"},
+    {"name": "created", "title": "when", "kind": "number", "help": "when the run was requested"},
+]
+
+
+def show_run_list(store: Store, run_filter: RunFilter, selected: list[str]) -> None:
+    rows, total = store.find_runs(run_filter, MOST_ROWS)
+    keys = [f"r{row['id']}" for row in rows]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        count = pluralize(total, "run") if total else "No run matches; remove a filter."
+        if total > len(rows):
+            count = f"The newest {len(rows):,} of {total:,} runs; search or filter to see others."
+        st.markdown(count, width="content")
+        if not set(keys) <= set(selected) and st.button(f"Select these {len(rows)}", type="tertiary"):
+            select_runs(list(dict.fromkeys([*selected, *keys])))
+        if selected and st.button("Clear selection", type="tertiary"):
+            select_runs([])
+    zone = browser_time_zone()
+    table = [run_row(row, zone) for row in rows]
+    components.show_table(COLUMNS, table, "runs table", "Runs, the newest first", selected, select_runs)
+
+
+def select_runs(keys: list[str]) -> None:
+    """Select runs by their keys, such as r12."""
+    st.session_state["runs"] = keys
+
+
+def run_row(row: Mapping[str, Any], zone: tzinfo | None) -> Row:
+    """A row of the table for a run of `Store.find_runs`."""
+    q = strength_of(row)
+    cells = {
+        "run": {"text": f"r{row['id']}", "value": row["id"]},
+        "label": {"text": row["label"]},
+        "q": {"text": strength(q), "value": q if isinstance(q, float) else None},
+        "seed": {"text": f"{row['seed']}", "value": row["seed"]},
+        "status": {"text": status_text(row)},
+        **{name: {"text": mean_and_error(row[name]), "value": row[name]} for name in ("acc", "fwd", "bwd")},
+        "benchmark": {"text": row["benchmark"]},
+        "seconds": {"text": MISSING if row["seconds"] is None else f"{row['seconds']:.1f}", "value": row["seconds"]},
+        "created": {"text": format_time(row["created"], zone), "value": row["created"]},
+    }
+    color = of_family(family(row["label"])).color
+    return {"key": f"r{row['id']}", "color": color, "active": row["status"] not in ENDED, "cells": cells}
+
+
+def strength_of(row: Mapping[str, Any]) -> Any:
+    """q, or one q per past task; None for methods that have none."""
+    q = row["strength"] if uses(row["method"], "strength") else None
+    return json.loads(q) if isinstance(q, str) else q
+
+
+def status_text(row: Mapping[str, Any]) -> str:
+    """The status of a run, with its progress while it is running."""
+    if row["status"] != "running":
+        return str(row["status"])
+    return f"{'stopping' if row['wanted'] == 'cancel' else 'running'} {100 * row['progress']:.0f} %"

@@ -1,0 +1,160 @@
+"""What a browser session keeps between reruns of a page: its store, what it read from it, messages, and the URL."""
+
+import re
+from collections.abc import Callable, Container
+from datetime import tzinfo
+from functools import wraps
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pandas as pd
+import streamlit as st
+from text import escape_markdown
+
+from mgem_core import UsageError, frames
+from mgem_core.measurements import MeasurementCache
+from mgem_core.runner.work import store_path
+from mgem_core.store import ENDED, Store
+
+EXPLORE_PAGE = "explore/page.py"
+LARGEST_ID = 2**63 - 1  # the largest integer that SQLite can hold
+
+
+# The store
+
+
+def get_store() -> Store:
+    """The connection of this session; a store that cannot be used stops the page with the reason.
+
+    A store whose file was replaced gives way to the new one. The page then starts again: what was clicked was meant for
+    runs of the old store.
+    """
+    path = store_path()
+    before: Store | None = st.session_state.get("store")
+    if before is None or before.path != path or not before.is_current():
+        st.session_state["store"] = _open_store(path)
+        if before is not None and before.path == path:
+            queue_notice(escape_markdown(f"The store at {path} was replaced; this page now shows the new one."))
+            st.rerun()
+    return st.session_state["store"]  # type: ignore[no-any-return]
+
+
+def _open_store(path: Path) -> Store:
+    try:
+        return Store(path)
+    except UsageError as error:
+        st.error(escape_markdown(str(error)))
+        st.stop()
+
+
+def rerun_if_replaced(store: Store) -> None:
+    """In a fragment: let the whole page notice that the store was replaced."""
+    if not store.is_current():
+        st.rerun()
+
+
+def explain_errors(action: Callable[..., None]) -> Callable[..., None]:
+    """Let a page, a fragment or a callback show a UsageError, such as a locked store, as a message."""
+
+    @wraps(action)
+    def explained(*values: Any) -> None:
+        try:
+            action(*values)
+        except UsageError as error:
+            st.error(escape_markdown(str(error)))
+
+    return explained
+
+
+# What was read from the store
+
+
+@st.cache_resource
+def measurement_cache() -> MeasurementCache:
+    """One for all sessions."""
+    return MeasurementCache()
+
+
+def read_once(name: str, store: Store, subject: Any, read: Callable[[], Any]) -> Any:
+    """The last result of `read` about this subject, or a new one if the store has changed since, or is another one."""
+    state = (subject, store.version())
+    if st.session_state.get(name, (None,))[0] != state:
+        st.session_state[name] = state, read()
+    return st.session_state[name][1]
+
+
+def read_runs(store: Store, sweep: int) -> pd.DataFrame:
+    """The frame of a sweep's runs."""
+    return read_once("runs frame", store, sweep, lambda: frames.runs(store, sweep))
+
+
+def read_sweeps(store: Store) -> dict[int, dict[str, Any]]:
+    """Every sweep by its id, the newest first; see `Store.sweeps`."""
+    return {row["id"]: row for row in read_once("sweeps", store, None, store.sweeps)}
+
+
+def read_speeds(store: Store) -> dict[str, float]:
+    """Seconds per sample with each network, as measured on this machine."""
+    return dict(read_once("speeds", store, None, lambda: frames.speeds(store)))
+
+
+def all_ended(counts: dict[str, int]) -> bool:
+    """Given the number of runs with each status, has every run ended?"""
+    return not any(count for status, count in counts.items() if status not in ENDED)
+
+
+# Messages
+
+
+def queue_toast(message: str) -> None:
+    """Show it with the next run of the page: a toast followed by a rerun would never be seen."""
+    st.session_state["toast"] = message
+
+
+def show_toast() -> None:
+    if message := st.session_state.pop("toast", ""):
+        st.toast(message)
+
+
+def queue_notice(sentence: str) -> None:
+    """Show it at the top of the page, by the next call of `show_notices`."""
+    st.session_state.setdefault("notices", []).append(sentence)
+
+
+def show_notices() -> None:
+    if sentences := st.session_state.pop("notices", []):
+        st.warning(" ".join(sentences))
+
+
+# The URL
+
+
+def parse_id(text: str, letter: str) -> int | None:
+    """The number in an id such as r3 or s12; None for any other text, and for a number too large for the store."""
+    match = re.fullmatch(f"{letter}([0-9]{{1,19}})", text)
+    number = int(match[1]) if match else LARGEST_ID + 1
+    return number if number <= LARGEST_ID else None
+
+
+def put_in_url(name: str, values: list[str]) -> None:
+    if values:
+        st.query_params[name] = ",".join(values)
+    else:
+        st.query_params.pop(name, None)
+
+
+def url_selection(name: str, known: Container[str]) -> list[str]:
+    """The known keys of a selection, which starts from the URL; the session holds it, and the URL follows."""
+    in_url = st.query_params.get(name, "")
+    selected = [key for key in st.session_state.setdefault(name, in_url.split(",")) if key in known]
+    if in_url != ",".join(selected):
+        put_in_url(name, selected)
+    return selected
+
+
+def browser_time_zone() -> tzinfo | None:
+    try:
+        return ZoneInfo(st.context.timezone or "")
+    except (ValueError, ZoneInfoNotFoundError):
+        return None

@@ -1,0 +1,63 @@
+"""Seconds that the scripts of the dashboard's pages take, without network and browser."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+APP = Path(__file__).parents[1] / "app"
+PAGES: dict[str, tuple[str, dict[str, str]]] = {  # what a person looks at: the page and its query
+    "Explore": ("explore", {}),
+    "Explore, a sweep of 216 runs": ("explore", {"sweep": "s5"}),
+    "Runs": ("runs", {}),
+    "Runs, a search": ("runs", {"find": "p-mGEM finished"}),
+    "Runs, one run": ("runs", {"runs": "r1"}),
+    "Runs, three runs compared": ("runs", {"runs": "r1,r2,r3"}),
+    "Runs, 500 runs compared": ("runs", {"runs": ",".join(f"r{run}" for run in range(9000, 9500))}),
+    "Runs, the list of sweeps": ("runs", {"list": "Sweeps", "sweep": "s5"}),
+}
+
+
+def _open(home: Path, name: str, query: dict[str, str]) -> AppTest:
+    """A page that no session has shown; nothing of it has run yet."""
+    os.environ["MGEM_HOME"] = str(home)
+    # A server searches all installed packages for components once, AppTest in every new session.
+    manifest_scanner.scan_component_manifests = lambda *arguments, **options: []
+    if str(APP) not in sys.path:
+        sys.path.insert(0, str(APP))
+    page = AppTest.from_file(str(APP / "main.py"), default_timeout=60)
+    page._page_hash = calc_hash(name)  # by its URL; AppTest.switch_page works only after the first run
+    page.query_params.update(query)
+    return page
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def rerun_seconds(home: Path) -> float:
+    """Median seconds of a rerun of Explore with other axes."""
+    page = _open(home, "explore", {}).run()
+    times = [_seconds(page.button_group(key="axes").set_value(axes).run) for axes in ("raw", "cosine") * 4]
+    assert not page.exception
+    return median(times)
+
+
+def time_pages(home: Path) -> dict[str, tuple[float, float]]:
+    """What a person looks at → seconds of the first run in a new session, and median seconds of reruns."""
+    _open(home, "explore", {}).run()  # imports everything
+    times = {}
+    for title, (name, query) in PAGES.items():
+        page = _open(home, name, query)
+        first, again = _seconds(page.run), [_seconds(page.run) for _ in range(5)]
+        assert not page.exception
+        times[title] = first, median(again)
+    return times

@@ -1,0 +1,107 @@
+"""The selected runs: their settings, their comparison and their curves."""
+
+import json
+
+import numpy as np
+import pytest
+from runs import selected_runs
+from runs.comparison import compare_fields, comparison_table
+from runs.curves import mean_accuracies, read_steps
+from runs.selected_runs import load_runs, run_names
+from small_runs import SPEC, finish
+
+from mgem_core.events import Stepped, TaskLearned
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "runs.db")
+
+
+def test_runs_come_in_the_requested_order_and_only_if_they_exist(store):
+    store.submit(SPEC)
+    assert [run["id"] for run in load_runs(store, [3, 99, 1, 3, 10**30])] == [3, 1]
+    assert load_runs(store, []) == []
+
+
+def test_names_contain_what_differs(store):
+    store.submit(SweepSpec(base=SPEC.base, grid=[{"strength": [0.1, 0.9]}, {"method": ["ewc"]}]))
+    store.submit(SweepSpec(base=SPEC.base, grid={"strength": [0.1], "seed": [1]}))
+    assert run_names(load_runs(store, [1])) == ["r1 GEM"]
+    assert run_names(load_runs(store, [1, 2, 3])) == ["r1 GEM, q = 0.1", "r2 GEM, q = 0.9", "r3 EWC"]
+    assert run_names(load_runs(store, [1, 4])) == ["r1 GEM, seed 0", "r4 GEM, seed 1"]
+
+
+def test_a_run_has_the_fields_of_its_method_and_none_of_other_methods(store):
+    store.submit(SweepSpec(base={**SPEC.base, "modules": 4}))
+    store.submit(SweepSpec(base={"method": "ewc", "ewc_lambda": 3.0}))
+    gem, ewc = load_runs(store, [1, 2])
+    assert selected_runs.non_default_fields(gem["config"]) == ["modules", "tasks", "iterations", "memory"]
+    assert selected_runs.non_default_fields(ewc["config"]) == ["ewc_lambda"]
+    assert not {"strength", "memory", "mer_beta"} & set(ewc["config"])
+    assert "ewc_lambda" not in gem["config"]
+
+
+def test_a_benchmark_of_another_version_has_no_defaults():
+    config = {"benchmark": "gone", "method": "gem", "lr": 0.1}
+    assert selected_runs.default_values(config) == {}
+    assert selected_runs.non_default_fields(config) == list(config)
+
+
+def test_differing_and_shared_fields_are_told_apart(store):
+    store.submit(SPEC)
+    differing, shared = compare_fields(load_runs(store, [1, 4]))
+    assert differing == ["modules", "strength"]
+    assert {"benchmark", "tasks", "lr"} <= set(shared)
+    store.submit(SweepSpec(base={**SPEC.base, "method": "single"}))
+    differing, shared = compare_fields(load_runs(store, [1, 5]))
+    assert differing == ["method"]  # only one of the two has the others
+
+
+def test_runs_stand_side_by_side_with_the_best_in_bold(store):
+    store.submit(SPEC)
+    for run, acc in ((1, 81.0), (2, 83.004), (3, 83.001)):
+        finish(store, run, acc)
+    runs = load_runs(store, [1, 2, 3, 4])
+    columns, rows = comparison_table(runs, compare_fields(runs)[0], ["red", "blue"])
+    results = ["run", "label", "status", "acc", "fwd", "bwd", "seconds"]
+    assert [column["name"] for column in columns] == [*results, "modules", "strength"]
+    assert all(set(row["cells"]) == {column["name"] for column in columns} for row in rows)
+    assert [row["cells"]["acc"]["bold"] for row in rows] == [False, True, True, False]
+    assert [row["cells"]["modules"] for row in rows][1:3] == [{"text": "1", "value": 1}, {"text": "4", "value": 4}]
+    assert [row["color"] for row in rows] == ["red", "blue", None, None]
+
+
+def test_values_read_as_people_write_them():
+    assert selected_runs.format_value({"fc1": 0, "fc2": 1}) == "fc1 = 0, fc2 = 1"
+    values = (0.5, 1e-3, [0.5, 0.1], 4, "gem", None)
+    assert [selected_runs.format_value(value) for value in values] == ["0.5", "0.001", "0.5, 0.1", "4", "gem", "—"]
+
+
+def test_the_sweep_of_some_runs_comes_to_just_these_runs(store):
+    store.submit(SPEC)
+    store.submit(SweepSpec(base={"method": "mer", "benchmark": "mnist5k-split", "mer_beta": 0.2}))
+    runs = load_runs(store, [2, 3, 5])
+    spec = selected_runs.spec_of_runs(runs)
+    assert [json.loads(run.stored()) for run in spec.runs()] == [run["config"] for run in runs]
+    assert set(spec.grids[0]) == {"benchmark", "method", "seed", "strength", "tasks", "iterations", "memory"}
+
+
+def test_fields_that_the_form_cannot_express_are_named():
+    spec = SweepSpec(base={"ridge": 0.5, "modules": 4})
+    assert selected_runs.unrepresentable_fields(spec, spec) == []
+    assert selected_runs.unrepresentable_fields(spec, SweepSpec(base={"modules": 4})) == ["ridge"]
+    assert selected_runs.unrepresentable_fields(spec, SweepSpec(grid={"seed": []})) == ["all settings"]
+
+
+def test_curves_are_in_percent_and_milliseconds(store):
+    store.submit(SPEC)
+    assert read_steps(store, 1).empty
+    store.record([(1, Stepped(0, 10, 0.5, 0.25, 0.002, 0)), (1, TaskLearned(0, np.array([80.0, 10.0]), 1.0))])
+    [row] = read_steps(store, 1).to_dict("records")
+    assert (row["violated"], row["ms"], row["loss"]) == (25.0, 2.0, 0.5)
+    means = mean_accuracies(np.array([[80.0, 10.0], [60.0, 90.0]]))
+    assert list(means["acc"]) == [80.0, 75.0]
+    assert list(means["task"] + means["step"]) == [1, 2]

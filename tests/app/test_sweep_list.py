@@ -1,0 +1,82 @@
+"""The list of sweeps: what a search finds, and the best ACC of each."""
+
+import pytest
+import streamlit as st
+from runs.sweep_list import COLUMNS, find_sweeps, read_best_accuracies, sweep_row
+from small_runs import SPEC, finish
+
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+
+@pytest.fixture
+def store(tmp_path):
+    st.session_state.clear()
+    return Store(tmp_path / "runs.db")
+
+
+def rows(store, text=""):
+    """The rows of the sweeps that a search finds, as the page shows them."""
+    found = find_sweeps(store.sweeps(), text)
+    best = read_best_accuracies(store, found)
+    return [sweep_row({**row, "acc": best[row["id"]]}, None) for row in found]
+
+
+def test_every_column_has_its_cell(store):
+    store.submit(SPEC)
+    [row] = rows(store)
+    assert [column["name"] for column in COLUMNS] == list(row["cells"])
+
+
+def test_sweeps_show_their_statuses_and_their_best_accuracy(store):
+    store.submit(SPEC, "First try")
+    finish(store, store.claim()[0], 70.0)
+    finish(store, store.claim()[0], 75.5)
+    store.submit(SweepSpec(base=SPEC.base, grid={"modules": [2]}), "Second")
+    assert [row["key"] for row in rows(store)] == ["s2", "s1"]
+    assert [row["key"] for row in rows(store, "TRY first")] == ["s1"]
+    assert [row["key"] for row in rows(store, "s2")] == ["s2"]
+    [row] = rows(store, "first")
+    assert row["cells"]["status"]["text"] == "2 queued, 2 finished"
+    assert row["cells"]["done"]["value"] == 0.5
+    assert row["cells"]["acc"]["text"] == "75.50"
+
+
+def test_a_sweep_is_as_good_as_its_best_configuration_and_done_except_for_what_was_cancelled(store):
+    sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": [1, 4], "seed": [0, 1, 2]}))
+    for acc in (90.0, 60.0, 80.0, 70.0):  # modules 1 and 4, seed after seed
+        finish(store, store.claim()[0], acc)
+    store.cancel(store.run_ids(sweep))
+    [row] = rows(store)
+    assert row["cells"]["acc"]["value"] == 85.0
+    assert row["cells"]["done"]["value"] == pytest.approx(4 / 6)
+
+
+def test_the_best_accuracy_follows_runs_that_finish_and_runs_that_are_deleted(store):
+    store.submit(SPEC)
+    assert rows(store)[0]["cells"]["acc"]["text"] == "—"
+    for acc in (70.0, 80.0):
+        finish(store, store.claim()[0], acc)
+    assert rows(store)[0]["cells"]["acc"]["value"] == 80.0
+    store.delete([2])
+    assert rows(store)[0]["cells"]["acc"]["value"] == 70.0
+
+
+def test_a_seed_that_an_older_version_trained_counts_towards_its_configuration(store):
+    """The older version wrote a field that matters to another method alone."""
+    store.submit(SweepSpec(base={**SPEC.base, "modules": 4}))
+    finish(store, store.claim()[0], 90.0)
+    with store.database.transaction() as db:
+        db.execute("UPDATE runs SET config = json_set(config, '$.ewc_lambda', 12345.0)")
+    store.submit(SweepSpec(base={**SPEC.base, "modules": 4}, grid={"seed": [0, 1]}))
+    finish(store, store.claim()[0], 70.0)
+    assert store.run_ids(2) == [1, 2], "the second sweep should share the run of the first"
+    assert store.best_accuracies() == {1: 90.0, 2: 80.0}
+
+
+def test_shared_runs_are_known_to_all_their_sweeps(store):
+    first = store.submit(SPEC, "First")
+    store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")
+    assert store.count_shared_runs(first) == 2
+    assert store.sweeps_of([1]) == {1: "First"}
+    assert store.sweeps_of([1, 3]) == {1: "First", 2: "Second"}

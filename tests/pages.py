@@ -1,0 +1,31 @@
+"""The pages of the dashboard, run by Streamlit's AppTest without a browser."""
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+MAIN = Path(__file__).parents[1] / "app" / "main.py"
+PAGES = ("explore", "runs")
+
+
+def open_page(name: str = "explore", **query: str | list[str]) -> AppTest:
+    """A page as somebody sees it who follows a link with this query."""
+    app = AppTest.from_file(str(MAIN), default_timeout=15)
+    # By its URL, as a browser asks for it: AppTest.switch_page finds a page by its file, and only after the first run.
+    app._page_hash = calc_hash(name)
+    app.query_params.update(query)
+    return app.run()
+
+
+def run_page(app: AppTest) -> AppTest:
+    """Run a page again; it must not fail."""
+    app.run()
+    assert not app.exception
+    return app
+
+
+def texts(app: AppTest) -> str:
+    """All sentences on a page."""
+    kinds = (app.title, app.subheader, app.markdown, app.caption, app.info, app.warning, app.error)
+    return " ".join(one.value for kind in kinds for one in kind)
