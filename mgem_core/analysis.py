@@ -16,11 +16,13 @@ from mgem_core.legend import legend_entries
 from mgem_core.metrics import hypervolume, pareto_front, share_dominated
 
 Axes = Literal["unit", "raw", "cosine"]
+Gradient = Literal["full", "batch"]
+GRADIENTS: tuple[Gradient, ...] = get_args(Gradient)
 AXES: tuple[Axes, ...] = get_args(Axes)
 MEASURES = ("acc", "fwd", "bwd", "x", "y")
 STATUS_GROUPS = {"finished": ["finished"], "active": ["running", "queued"], "failed": ["failed", "diverged"]}
 NO_RESULT = ("failed", "diverged", "cancelled")  # statuses of runs that ended early
-COLUMN = {"raw": 0, "unit": 2, "cosine": 4}  # of x in Measurements.pairs; y follows
+COLUMN = {"raw": 0, "unit": 3, "cosine": 6}  # of x in Measurements.pairs; y follows, full and on the batch
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class View:
     axes: Axes = "unit"
     pair: tuple[int, int] | None = (0, 1)  # (s, t), counted from 0, as in the paper's figure; the mean of all if None
     after: int | None = None  # the state after that many tasks; the current one if None
+    gradient: Gradient = "full"  # y is ⟨g_t,z⟩ on the whole training set, or ⟨g,z⟩ on the batch
 
 
 class Measurements(NamedTuple):
@@ -148,7 +151,8 @@ def _measures(run: Measurements, view: View) -> tuple[list[float], list[float]]:
     pairs = run.pairs if view.pair is None else {view.pair: run.pairs[view.pair]} if view.pair in run.pairs else {}
     steps = [values for (_, t), values in pairs.items() if view.after is None or t < view.after]
     at = COLUMN[view.axes]
-    x, y = (fmean(values[at + i] for values in steps) if steps else np.nan for i in (0, 1))
+    offset = 1 if view.gradient == "full" else 2
+    x, y = (fmean(values[at + i] for values in steps) if steps else np.nan for i in (0, offset))
     return [acc, fwd, acc - fwd, x, y], curve
 
 

@@ -79,9 +79,15 @@ class _CommonFields(BaseModel):
         0.5, description="memory strength, or one per past task, separated by commas"
     )
     strength_kind: StrengthKind = Field("dual-floor", description="v ≥ strength, or ⟨ĝ,z⟩ ≥ strength")
+    strength_per: Literal["split", "task"] = Field(
+        "split", description="every split of a task's memory has the strength, or they share it (strength / K each)"
+    )
     solver: Solver = Field("exact", description="quadprog, or the closed form")
     trigger: Trigger = Field(
         "violation", description="restrict a module only when the gradient violates a constraint of its memory, or always"
+    )
+    step_length: Literal["free", "gradient"] = Field(
+        "free", description="the length of z: as the restriction makes it, or rescaled to that of the gradient"
     )
     ridge: float = Field(RIDGE, ge=0, description="added to the diagonal of the dual problem")
     ridge_kind: RidgeKind = Field("relative", description="to each row's ‖ĝ‖², or absolute (GEM's code: 1e-3)")
@@ -98,6 +104,7 @@ class _CommonFields(BaseModel):
     )
     threads: int = Field(1, ge=1, le=256, description="torch threads; results depend on it in the last bits")
     probe_every: int = Field(50, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
+    probe_samples: int = Field(10_000, ge=1, description="images per task on which true gradients are measured, at most")
     snap_every: int = Field(0, ge=0, description="steps between Gram snapshots for the lens (gem only); 0 for none")
     snap_splits: int = Field(0, ge=0, description="memory splits in snapshots; 0 for those of the run")
 
@@ -175,6 +182,8 @@ class _CommonFields(BaseModel):
     def _irrelevant_fields(self) -> set[str]:
         """Fields of other methods, and those that have no effect because of other fields of this run."""
         others = {name for name in learners.method_specific_fields() if not learners.uses(self.method, name)}
+        if self.probe_samples >= self.benchmark_info.train_per_task or not (self.probe_every or self.snap_every):
+            others.add("probe_samples")
         return others | METHODS[self.method].fields_without_effect(cast("RunConfig", self))
 
     def __hash__(self) -> int:

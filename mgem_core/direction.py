@@ -77,5 +77,13 @@ def update_direction(g: Sequence[Tensor], G: Sequence[Tensor], v: np.ndarray, mo
     ]
 
 
+def rescale(z: Sequence[Tensor], g: Sequence[Tensor]) -> tuple[list[Tensor], float]:
+    """z with the length of g, and the factor; a strength then decides the direction of a step, not its length."""
+    length = torch.stack([torch.linalg.vector_norm(z_l) for z_l in z]).norm()
+    target = torch.stack([torch.linalg.vector_norm(g_l) for g_l in g]).norm()
+    factor = float(target / length) if length > 0 else 1.0
+    return ([z_l * factor for z_l in z] if factor != 1.0 else list(z)), factor
+
+
 def _pieces(module: slice | Sequence[slice]) -> Sequence[slice]:
     return [module] if isinstance(module, slice) else module

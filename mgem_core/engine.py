@@ -224,15 +224,19 @@ class _Run:
         if not (probe or snap) or self.task == 0 or not shares_network(config.method):
             return None
         with preserved_statistics(self.learner.network):
-            true = [self._true_gradient(s) for s in range(self.task)]
+            past = [self._true_gradient(s) for s in range(self.task)]
+            current = self._true_gradient(self.task)
             memory = self.learner.memory(config.snap_splits or config.splits) if snap else None
             rows = memory_rows(self.learner.network, memory) if memory else None
         sizes = np.reshape(memory.sizes, (self.task, -1)) if memory else None
-        return _Measurement(bool(probe), true, rows, sizes)
+        return _Measurement(bool(probe), past, current, rows, sizes)
 
     def _true_gradient(self, task: int) -> Gradient:
-        train = self.stream.tasks[task].train
-        return full_gradient(self.learner.network, self._chunks(task, train), len(train))
+        """The gradient on the training set of a task, or on a fixed random part of one that is large."""
+        images, samples = self.stream.tasks[task].train, self.config.probe_samples
+        if samples < len(images):
+            images = images[np.sort(rng(self.config.seed, "probe", task).choice(len(images), samples, replace=False))]
+        return full_gradient(self.learner.network, self._chunks(task, images), len(images))
 
     def _chunks(self, task: int, indices: np.ndarray) -> Iterator[Batch]:
         size = NETWORKS[self.config.network].images_per_pass
@@ -330,17 +334,29 @@ class _StepMeans:
 class _Measurement:
     """Gradients taken before a step, at the same parameters as the gradient of the step."""
 
-    def __init__(self, probe: bool, true: list[Gradient], rows: Gradient | None, sizes: np.ndarray | None):
-        self.probe, self.true, self.rows, self.sizes = probe, true, rows, sizes
+    def __init__(
+        self, probe: bool, past: list[Gradient], current: Gradient, rows: Gradient | None, sizes: np.ndarray | None
+    ):
+        self.probe, self.past, self.current, self.rows, self.sizes = probe, past, current, rows, sizes
 
     def events(self, task: int, step: int, taken: Step) -> Iterator[Probed | Snapped]:
-        g, z, true = taken.g, taken.z, self.true
+        g, z = taken.g, taken.z
         if self.probe:
-            gs_z, norm_gs = np.array([inner(g_s, z) for g_s in true]), np.array([_norm(g_s) for g_s in true])
-            memory_z = np.full(len(true), np.nan) if taken.memory_z is None else taken.memory_z
-            yield Probed(task, step, gs_z, memory_z, inner(g, z), _norm(z), norm_gs, _norm(g))
+            yield Probed(
+                task=task,
+                step=step,
+                gs_z=np.array([inner(g_s, z) for g_s in self.past]),
+                gt_z=inner(self.current, z),
+                batch_z=inner(g, z),
+                memory_z=np.full(len(self.past), np.nan) if taken.memory_z is None else taken.memory_z,
+                norm_z=_norm(z),
+                norm_gs=np.array([_norm(g_s) for g_s in self.past]),
+                norm_gt=_norm(self.current),
+                norm_g=_norm(g),
+            )
         if self.rows is not None and self.sizes is not None:
-            vectors = [torch.cat([torch.stack(t), rows]) for *t, rows in zip(*true, self.rows, strict=True)]
+            true = zip(self.current, *self.past, strict=True)
+            vectors = [torch.cat([torch.stack(t), rows]) for t, rows in zip(true, self.rows, strict=True)]
             yield Snapped(task, step, direction.grams(g, vectors), self.sizes)
 
 

@@ -33,24 +33,29 @@ class Stepped:
 
 @dataclass(frozen=True)
 class Probed:
-    """One step measured: inner products of its direction z with the gradients of past tasks and of the batch."""
+    """One step measured: inner products of its direction z with the gradients of past tasks, of its task and of the batch.
+
+    The gradients g_s and g_t are those of the mean loss on whole training sets, or on `probe_samples` of their images.
+    """
 
     task: int
     step: int
-    gs_z: np.ndarray  # [S] ⟨g_s, z⟩, g_s on the full training set of past task s
+    gs_z: np.ndarray  # [S] ⟨g_s, z⟩ of every past task s
+    gt_z: float  # ⟨g_t, z⟩ of the current task t
+    batch_z: float  # ⟨g, z⟩, g on the batch of this step
     memory_z: np.ndarray  # [S] ⟨ĝ_s, z⟩, ĝ_s on the memory of task s; NaN for methods without constraints on it
-    gt_z: float  # ⟨g_t, z⟩, g_t on the current batch
     norm_z: float
     norm_gs: np.ndarray  # [S]
     norm_gt: float
+    norm_g: float
 
 
 @dataclass(frozen=True)
 class Snapped:
     """The Gram matrices of one step: all that is needed to compute z for other modules, splits and strengths.
 
-    gram [L, M, M], one matrix per parameter tensor; its M rows are g_t, then g_s of every past task, then the memory
-    rows, task by task. `sizes` [S, K] are their sample counts, so coarser splits are weighted means of finer ones.
+    gram [L, M, M], one matrix per parameter tensor; its M rows are g on the batch, g_t, g_s of every past task, and the
+    memory rows, task by task. `sizes` [S, K] are their sample counts, so coarser splits are weighted means of finer ones.
     """
 
     task: int

@@ -62,12 +62,17 @@ def read_measurements(store: Store, runs: Sequence[int]) -> dict[int, Measuremen
 
 
 def _products(probed: dict[str, Any]) -> list[list[float]]:
-    """One probed step, for each past task: ⟨g_s,z⟩ and ⟨g_t,z⟩, raw, per unit ‖z‖, and as cosines."""
-    y, norm_z, norm_gt = probed["gt_z"], probed["norm_z"] or np.nan, probed["norm_gt"] or np.nan
-    return [
-        [x, y, x / norm_z, y / norm_z, x / norm_z / (norm_gs or np.nan), y / norm_z / norm_gt]
-        for x, norm_gs in zip(probed["gs_z"], probed["norm_gs"], strict=True)
-    ]
+    """One probed step, for each past task: ⟨g_s,z⟩, ⟨g_t,z⟩ and ⟨g,z⟩, raw, per unit ‖z‖, and as cosines."""
+    if "batch_z" not in probed:  # of an older version, which measured the current task on the batch alone
+        probed = {**probed, "gt_z": np.nan, "norm_gt": np.nan, "batch_z": probed["gt_z"], "norm_g": probed["norm_gt"]}
+    norm_z = probed["norm_z"] or np.nan
+    rows = []
+    for gs_z, norm_gs in zip(probed["gs_z"], probed["norm_gs"], strict=True):
+        raw = [gs_z, probed["gt_z"], probed["batch_z"]]
+        unit = [product / norm_z for product in raw]
+        norms = norm_gs, probed["norm_gt"], probed["norm_g"]
+        rows.append([*raw, *unit, *(value / (norm or np.nan) for value, norm in zip(unit, norms, strict=True))])
+    return rows
 
 
 def _measurements(pairs: dict[tuple[int, int], list[list[float]]], R: np.ndarray) -> Measurements:

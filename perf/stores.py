@@ -27,8 +27,8 @@ def finished_run(seed: int, shift: float) -> list[Event]:
     events: list[Event] = []
     for task in range(3):
         for step in range(8, 50, 8) if task else ():
-            past = rng.random(task)
-            events.append(Probed(task, step, past + shift, past, float(rng.random()) - shift, 1.0, past + 1, 1.0))
+            past, y = rng.random(task), float(rng.random()) - shift
+            events.append(Probed(task, step, past + shift, y, y, past, 1.0, past + 1, 1.0, 1.0))
         events.append(TaskLearned(task, R[task], task + 1.0))
     return [*events, Finished("finished", "", R, *acc_fwd_bwd(R), 3.0, 0.01, "x")]
 

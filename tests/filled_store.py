@@ -44,7 +44,8 @@ def _events(run: int, config: RunConfig, finishes: bool) -> Iterator[Event]:
     for t in range(config.tasks if finishes else 2):
         for step in (1, 6) if t else ():
             norms = random.uniform(1, 2, (2, t))
-            yield Probed(t, step, random.normal(size=t), norms[0], *random.uniform(1, 3, 2), norms[1], 1.5)
+            y, norm_z = random.uniform(1, 3, 2)
+            yield Probed(t, step, random.normal(size=t), y, y + 0.1, norms[0], norm_z, norms[1], 1.5, 2.0)
         yield TaskLearned(t, R[t], 1.0)
     if finishes:
         yield Finished("finished", "", R, *acc_fwd_bwd(R), 1.5, 0.01, "abc")

@@ -33,7 +33,7 @@ def finish(store: Store, run: int, shift: float = 0.0, missing: tuple[int, ...] 
         events.append(Stepped(task, 10, 0.5, 0.25, 0.01, 0))
         if task:
             past = np.full(task, 0.1)
-            events.append(Probed(task, 5, past, past, 2.0, 1.0, np.full(task, 1.5), 2.5))
+            events.append(Probed(task, 5, past, 2.0, 2.5, past, 1.0, np.full(task, 1.5), 2.5, 3.0))
         if task not in missing:
             events.append(TaskLearned(task, R[task], task + 1.0))
     events.append(Finished("finished", "", R, *acc_fwd_bwd(R), 2.0, 0.01, "abc"))

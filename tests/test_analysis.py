@@ -25,7 +25,7 @@ R = np.array([[90.0, 10.0, 10.0], [80.0, 85.0, 10.0], [70.0, 75.0, 88.0]])
 
 def probe(task: int, step: int, gs_z: list[float], gt_z: float, norm_z: float = 2.0) -> Probed:
     past = np.array(gs_z)
-    return Probed(task, step, past, past, gt_z, norm_z, np.full(len(past), 4.0), 5.0)
+    return Probed(task, step, past, gt_z, 2 * gt_z, past, norm_z, np.full(len(past), 4.0), 5.0, 6.0)
 
 
 def learn(store: Store, shift: float = 0.0, tasks: int = 3) -> int:
@@ -308,3 +308,20 @@ def test_threads_share_a_cache(tmp_path):
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(look, range(12)))
     assert len(cache._known) <= 2
+
+
+def test_the_new_task_is_measured_on_its_training_set_or_on_the_batch(store):
+    learn(store)
+    full, batch = (points(store, View(axes="raw", gradient=gradient)).iloc[0] for gradient in ("full", "batch"))
+    assert batch["y"] == pytest.approx(2 * full["y"])
+    assert batch["x"] == full["x"]
+
+
+def test_a_run_of_an_older_version_has_the_batch_alone(store):
+    learn(store)
+    with store.database.transaction() as db:
+        old = "json_remove(json_set(data, '$.gt_z', 7.0), '$.batch_z', '$.norm_g')"
+        db.execute(f"UPDATE events SET data = {old} WHERE kind = 'Probed'")
+    full, batch = (points(store, View(axes="raw", gradient=gradient)).iloc[0] for gradient in ("full", "batch"))
+    assert np.isnan(full["y"])
+    assert batch["y"] == 7.0

@@ -10,6 +10,7 @@ from mgem_core import RunConfig, UsageError, run
 from mgem_core.dual import Restriction, solve
 from mgem_core.engine import RunCancelledError, _Run
 from mgem_core.events import Finished, Probed, Snapped, Started, Stepped, TaskLearned
+from mgem_core.learners.gem import GEM
 from mgem_core.metrics import acc_fwd_bwd
 
 SHORT = {"tasks": 3, "iterations": 20, "memory": 40, "mer_replays": 1}
@@ -88,8 +89,9 @@ def test_independent_networks_have_acc_only():
 
 def test_plain_sgd_moves_along_its_gradient():
     for probe in of(Probed, events(method="single", probe_every=4)):
-        assert probe.gt_z == pytest.approx(probe.norm_gt**2, rel=1e-5)
-        assert probe.norm_z == pytest.approx(probe.norm_gt, rel=1e-5)
+        assert probe.batch_z == pytest.approx(probe.norm_g**2, rel=1e-5)
+        assert probe.norm_z == pytest.approx(probe.norm_g, rel=1e-5)
+        assert abs(probe.gt_z) <= probe.norm_gt * probe.norm_z * (1 + 1e-5)
         assert np.isnan(probe.memory_z).all()
         assert (np.abs(probe.gs_z) <= probe.norm_gs * probe.norm_z * (1 + 1e-5)).all()
 
@@ -112,14 +114,14 @@ def test_a_snapshot_alone_gives_the_step_that_was_taken(knobs):
     for probe, snap in zip(of(Probed, got), of(Snapped, got), strict=True):
         S = len(probe.gs_z)
         assert snap.sizes.shape == (S, config.splits)
-        rows = [0, *range(1 + S, snap.gram.shape[1])]
+        rows = [0, *range(2 + S, snap.gram.shape[1])]  # the batch and the memory
         v = solve(snap.gram[:, rows][:, :, rows], config.module_of, restriction).v
-        gs_z = gt_z = zz = 0.0
+        products, zz = 0.0, 0.0  # of z with g, g_t and every g_s
         for gram, d in zip(snap.gram, config.module_of, strict=True):
-            weights = np.concatenate([[1.0], np.zeros(S), v[d]])
-            gs_z, gt_z, zz = gs_z + (gram @ weights)[1 : 1 + S], gt_z + gram[0] @ weights, zz + weights @ gram @ weights
-        np.testing.assert_allclose(gs_z, probe.gs_z, rtol=1e-3, atol=1e-4)
-        assert gt_z == pytest.approx(probe.gt_z, rel=1e-3, abs=1e-4)
+            weights = np.concatenate([[1.0], np.zeros(1 + S), v[d]])
+            products, zz = products + (gram @ weights)[: 2 + S], zz + weights @ gram @ weights
+        expected = [probe.batch_z, probe.gt_z, *probe.gs_z]
+        np.testing.assert_allclose(products, expected, rtol=1e-3, atol=1e-4)
         assert zz**0.5 == pytest.approx(probe.norm_z, rel=1e-3)
 
 
@@ -127,10 +129,10 @@ def test_finer_snapshots_average_to_coarser_ones():
     fine, coarse = (of(Snapped, events(snap_every=10, snap_splits=k, split_by="order"))[-1] for k in (3, 1))
     S, K = fine.sizes.shape
     shares = fine.sizes / fine.sizes.sum(axis=1, keepdims=True)
-    merge = np.zeros((1 + 2 * S, 1 + S + S * K))
-    merge[: 1 + S, : 1 + S] = np.eye(1 + S)
+    merge = np.zeros((2 + 2 * S, 2 + S + S * K))
+    merge[: 2 + S, : 2 + S] = np.eye(2 + S)
     for s in range(S):
-        merge[1 + S + s, 1 + S + s * K : 1 + S + (s + 1) * K] = shares[s]
+        merge[2 + S + s, 2 + S + s * K : 2 + S + (s + 1) * K] = shares[s]
     np.testing.assert_allclose(merge @ fine.gram @ merge.T, coarse.gram, rtol=1e-3, atol=1e-5)
 
 
@@ -324,3 +326,66 @@ def test_the_callers_number_of_torch_threads_is_restored():
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def test_probes_agree_with_gradients_computed_from_the_weights(monkeypatch):
+    """gs_z, gt_z, batch_z and the norms, from the network's weights by autograd alone, on all images at once."""
+    found = []
+
+    def watch(learner, task, step, indices, observe=GEM.observe):
+        network, before = learner.network, [p.detach().clone() for p in learner.network.parameters()]
+        sets = [*learner.stream.tasks[: task + 1], None]
+        gradients = []
+        for s, of_task in enumerate(sets):
+            batch = learner.stream.batch(min(s, task), indices if of_task is None else of_task.train)
+            loss = torch.nn.functional.cross_entropy(network(batch.x), batch.y)
+            gradients.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(network.parameters()))]))
+        taken = observe(learner, task, step, indices)
+        after = learner.network.parameters()
+        z = torch.cat([((old - new) / learner.config.lr).flatten() for old, new in zip(before, after, strict=True)])
+        if task and step % 5 == 0:
+            found.append((z.detach(), gradients))
+        return taken
+
+    monkeypatch.setattr(GEM, "observe", watch)
+    probes = of(Probed, events(modules=4, strength=0.3, probe_every=5, trigger="always"))
+    assert len(probes) == len(found) > 3
+    for probe, (z, (*past, current, batch)) in zip(probes, found, strict=True):
+        got = [*probe.gs_z, probe.gt_z, probe.batch_z, *probe.norm_gs, probe.norm_gt, probe.norm_g]
+        vectors = [*past, current, batch]
+        expected = [*(float(g @ z) for g in vectors), *(float(g.norm()) for g in vectors)]
+        scale = float(z.norm()) * max(float(g.norm()) for g in vectors)
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5 * scale)
+
+
+def test_true_gradients_may_be_measured_on_a_fixed_part_of_the_images():
+    whole, part, same = (of(Probed, events(probe_every=10, probe_samples=samples))[0] for samples in (10_000, 400, 400))
+    assert part.gt_z == same.gt_z != whole.gt_z
+    assert part.batch_z == whole.batch_z
+    assert part.gt_z == pytest.approx(whole.gt_z, rel=0.5)
+    assert RunConfig(probe_samples=5000).canonical() == RunConfig(probe_samples=99_999).canonical()
+    assert RunConfig(probe_every=0, probe_samples=5).canonical() == RunConfig(probe_every=0).canonical()
+
+
+def test_a_rescaled_step_has_the_length_of_the_gradient_and_the_direction_of_the_other():
+    free, rescaled = (
+        of(Probed, events(strength=3.0, trigger="always", probe_every=5, step_length=length))[0]
+        for length in ("free", "gradient")
+    )
+    assert rescaled.norm_z == pytest.approx(rescaled.norm_g, rel=1e-5)
+    assert free.norm_z > 2 * free.norm_g
+    factor = rescaled.norm_z / free.norm_z
+    np.testing.assert_allclose(rescaled.gs_z, factor * free.gs_z, rtol=1e-4)
+    np.testing.assert_allclose(rescaled.memory_z, factor * free.memory_z, rtol=1e-4)
+
+
+def test_splits_that_share_the_strength_of_a_task_have_its_share():
+    """Both floors bind when the strength is large, so z = g + q ĝ in either case."""
+    fields = {"strength": 1000.0, "trigger": "always", "probe_every": 5, "iterations": 5, "lr": 1e-9}
+    one, shared, each = (
+        of(Probed, events(**fields, splits=splits, strength_per=per))[0]
+        for splits, per in ((1, "split"), (2, "task"), (2, "split"))
+    )
+    np.testing.assert_allclose(shared.gs_z, one.gs_z, rtol=1e-2)
+    np.testing.assert_allclose(each.gs_z, 2 * one.gs_z, rtol=1e-2)
+    assert RunConfig(strength_per="task").canonical() == RunConfig().canonical()

@@ -10,7 +10,11 @@ from mgem_core.errors import UsageError
 from mgem_core.figures.selection import Selection
 
 ACCURACIES = {name: name for name in ("acc", "fwd", "bwd")}  # columns of points → columns of files
-PRODUCTS = {"x": "gs_z", "y": "gt_z"}
+
+
+def products(view: View) -> dict[str, str]:
+    """The columns of the frontier."""
+    return {"x": "gs_z", "y": "gt_z" if view.gradient == "full" else "batch_z"}
 
 
 def runs_with_results(selection: Selection) -> list[tuple[int, str]]:

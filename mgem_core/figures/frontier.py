@@ -38,7 +38,7 @@ def data(selection: Selection) -> pd.DataFrame:
 
 
 def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
-    return _points.tidy(points, view, _points.PRODUCTS)
+    return _points.tidy(points, view, _points.products(view))
 
 
 def screen(points: pd.DataFrame, view: View, hide_dominated: bool = False, marked: Sequence[str] = ()) -> PlainFigure:
@@ -79,7 +79,8 @@ def latex(points: pd.DataFrame, view: View, source: str) -> str:
 
 def name_parts(view: View) -> list[str]:
     axes = "per-unit" if view.axes == "unit" else view.axes
-    return [axes, "mean-of-pairs" if view.pair is None else f"task{view.pair[0] + 1}-task{view.pair[1] + 1}"]
+    pair = "mean-of-pairs" if view.pair is None else f"task{view.pair[0] + 1}-task{view.pair[1] + 1}"
+    return [axes, *(["batch"] if view.gradient == "batch" else []), pair]
 
 
 register(

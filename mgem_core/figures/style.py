@@ -11,6 +11,7 @@ from mgem_core.learners import FAMILIES, Style
 RUNS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]  # of single runs
 MODULES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#808080"]  # in partitions
 DASHES = [("solid", "-"), ("dash", "--"), ("dot", ":"), ("dashdot", "-."), ("longdash", (0, (8, 3)))]
+LEARNING = {"full": "learning the new", "batch": "learning the batch"}
 ENVELOPE = "adaptive (envelope)"
 
 
@@ -32,23 +33,21 @@ def dash(points: pd.DataFrame) -> dict[str, tuple[str, object]]:
 
 def axis_titles(view: View) -> tuple[str, str]:
     """The titles of x and y in plotly's HTML."""
-    x, y = (f"⟨g<sub>{task}</sub>, z⟩" for task in "st")
-    if view.axes == "unit":
-        x, y = f"{x} / ‖z‖", f"{y} / ‖z‖"
-    elif view.axes == "cosine":
-        x, y = "cos(g<sub>s</sub>, z)", "cos(g<sub>t</sub>, z)"
-    return f"{x} · keeping the old", f"{y} · learning the new"
+    forms = {"raw": "⟨{g}, z⟩", "unit": "⟨{g}, z⟩ / ‖z‖", "cosine": "cos({g}, z)"}
+    new = "g<sub>t</sub>" if view.gradient == "full" else "g"
+    x, y = (forms[view.axes].replace("{g}", g) for g in ("g<sub>s</sub>", new))
+    return f"{x} · keeping the old", f"{y} · {LEARNING[view.gradient]}"
 
 
 def axis_titles_tex(view: View) -> tuple[str, str]:
     """The titles of x and y in matplotlib's mathtext."""
     forms = {
-        "raw": r"$\langle g_{0}, z\rangle$",
-        "unit": r"$\langle g_{0}, z\rangle\,/\,\Vert z\Vert$",
-        "cosine": r"$\cos(g_{0}, z)$",
+        "raw": r"$\langle {g}, z\rangle$",
+        "unit": r"$\langle {g}, z\rangle\,/\,\Vert z\Vert$",
+        "cosine": r"$\cos({g}, z)$",
     }
-    x, y = (forms[view.axes].replace("{0}", task) for task in "st")
-    return f"{x}  (keeping the old)", f"{y}  (learning the new)"
+    x, y = (forms[view.axes].replace("{g}", g) for g in ("g_s", "g_t" if view.gradient == "full" else "g"))
+    return f"{x}  (keeping the old)", f"{y}  ({LEARNING[view.gradient]})"
 
 
 def pair_title(view: View) -> str:

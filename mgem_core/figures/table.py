@@ -18,7 +18,7 @@ def data(selection: Selection) -> pd.DataFrame:
 
 
 def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
-    return _points.tidy(points, view, {**_points.ACCURACIES, **_points.PRODUCTS})
+    return _points.tidy(points, view, {**_points.ACCURACIES, **_points.products(view)})
 
 
 register(

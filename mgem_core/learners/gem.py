@@ -36,9 +36,11 @@ class GEM(Learner):
         if G is None or self.rows is None:
             return self.move(task, Step(loss, g, g))
         solution = dual.solve(direction.grams(g, G), self.module_of, self.knobs)
-        z = direction.update_direction(g, G, solution.v, self.module_of)
+        z, scale = direction.update_direction(g, G, solution.v, self.module_of), 1.0
+        if self.config.step_length == "gradient":
+            z, scale = direction.rescale(z, g)
         sizes = np.reshape(self.rows.sizes, (-1, self.config.splits))
-        memory_z = np.average(np.reshape(solution.rows_z, sizes.shape), axis=1, weights=sizes)
+        memory_z = scale * np.average(np.reshape(solution.rows_z, sizes.shape), axis=1, weights=sizes)
         return self.move(task, Step(loss, g, z, float(solution.violated.mean()), solution.retries, memory_z))
 
     def finish_task(self, task: int, shown: np.ndarray) -> None:
@@ -72,7 +74,7 @@ class GEM(Learner):
         config = self.config
         self.rows = self.memory(config.splits)
         strength = np.broadcast_to(config.strength, (config.tasks - 1,))[: len(self.remembered)]
-        per_row = np.repeat(strength, config.splits).tolist()
+        per_row = np.repeat(strength / (config.splits if config.strength_per == "task" else 1), config.splits).tolist()
         self.knobs = dual.Restriction(
             per_row, config.strength_kind, config.solver, config.trigger, config.ridge, config.ridge_kind
         )
@@ -99,6 +101,7 @@ def fields_without_effect(config: RunConfig) -> set[str]:
     without_effect = {
         "trigger": without_floor,
         "strength_kind": not np.any(config.strength),
+        "strength_per": not np.any(config.strength) or config.splits == 1,
         "ridge": config.solver == "approx",
         "ridge_kind": config.solver == "approx" or config.ridge == 0,
         "split_by": max(config.splits, config.snap_splits if config.snap_every else 1) == 1,
@@ -121,8 +124,8 @@ register(
             "approx-GEM": Style("#E69F00", "cross", "P"),
         },
         fields=(
-            *("modules", "splits", "split_by", "strength", "strength_kind", "solver", "trigger", "ridge", "ridge_kind"),
-            *("memory", "snap_every", "snap_splits"),
+            *("modules", "splits", "split_by", "strength", "strength_kind", "strength_per", "solver", "trigger"),
+            *("step_length", "ridge", "ridge_kind", "memory", "snap_every", "snap_splits"),
         ),
         fields_without_effect=fields_without_effect,
         keeps_samples_per_task=True,

@@ -26,7 +26,7 @@ def train(store: Store, acc: float = 80.0) -> None:
     """Let the next queued run learn its two tasks."""
     run, config = store.claim()
     R = np.array([[90.0, 10.0], [acc, acc + config.modules]])
-    probe = Probed(1, 5, np.array([0.1]), np.array([0.2]), 2.0, 1.0, np.array([1.5]), 2.5)
+    probe = Probed(1, 5, np.array([0.1]), 2.0, 2.2, np.array([0.2]), 1.0, np.array([1.5]), 2.5, 3.0)
     events = [Stepped(0, 10, 0.5, 0.0, 0.01, 0), TaskLearned(0, R[0], 1.0), probe, TaskLearned(1, R[1], 2.0)]
     finished = Finished("finished", "", R, R[1].mean(), R.diagonal().mean(), 0.0, 2.0, 0.01, "abc")
     store.record([(run, event) for event in (*events, finished)])

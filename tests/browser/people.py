@@ -51,7 +51,9 @@ def finish(store: Store, run: int) -> None:
     R = 70 + 10 * rng.random((3, 3))
     for task in range(3):
         events: list[Event] = [Stepped(task, step, 1 / step, 0.2, 0.001, 0) for step in (10, 20, 30, 40, 50)]
-        events += [Probed(task, 10, rng.random(task), rng.random(task), 1.0, 1.0, np.ones(task), 1.0)] if task else []
+        events += (
+            [Probed(task, 10, rng.random(task), 1.0, 1.0, rng.random(task), 1.0, np.ones(task), 1.0, 1.0)] if task else []
+        )
         store.record([(run, event) for event in (*events, TaskLearned(task, R[task], task + 1.0))])
     acc, fwd, bwd = acc_fwd_bwd(R)
     store.record([(run, Finished("finished", "", R, acc, fwd, bwd, 3.0, 0.01, f"{run}"))])

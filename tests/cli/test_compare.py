@@ -31,7 +31,7 @@ def store(tmp_path, monkeypatch):
         store.record(
             [
                 (run, TaskLearned(0, R[0], 1.0)),
-                (run, Probed(1, 5, past, past, y, 1.0, np.array([1.5]), 2.5)),
+                (run, Probed(1, 5, past, y, y, past, 1.0, np.array([1.5]), 2.5, 3.0)),
                 (run, TaskLearned(1, R[1], 2.0)),
                 (run, Finished("finished", "", R, *acc_fwd_bwd(R), 2.0, 0.01, "abc")),
             ]
