@@ -13,7 +13,7 @@ import pandas as pd
 from mgem_core import text
 from mgem_core.learners import shares_network, uses
 from mgem_core.legend import legend_entries
-from mgem_core.metrics import hypervolume, pareto_front, share_dominated
+from mgem_core.metrics import pareto_front
 
 Axes = Literal["unit", "raw", "cosine"]
 Gradient = Literal["full", "batch"]
@@ -172,35 +172,6 @@ def leaders(points: pd.DataFrame) -> pd.DataFrame:
     """The configurations whose accuracies can be compared: those that learned the most tasks."""
     judged = points.dropna(subset=["acc"])
     return judged[judged["learned"] == judged["learned"].max()]
-
-
-def in_words(points: pd.DataFrame) -> list[str]:
-    """Which frontier dominates whose and by how much, and who is best at the end, in a few sentences."""
-    known = points.dropna(subset=["x", "y"])
-    lines = {name: line[["x", "y"]].to_numpy() for name, line in known[["line", "x", "y"]].groupby("line", sort=False)}
-    sentences = []
-    if len(lines) > 1:
-        low, high = known[["x", "y"]].min().to_numpy(), known[["x", "y"]].max().to_numpy()
-        corner = low - 0.1 * (high - low) - 1e-12  # below all, so that the ends of a frontier count too
-        volume = {name: hypervolume(line, corner) for name, line in lines.items()}
-        base = next(iter([*known.loc[known["label"] == "GEM", "line"], *lines]))
-        others = sorted((name for name in lines if name != base), key=lambda name: -volume[name])
-        sentences += [_against(name, base, lines, volume) for name in others[:3]]
-    judged = leaders(points)
-    if len(judged):
-        best = judged.loc[judged["acc"].idxmax()]
-        sentences.append(f"Best ACC: {title(best)} with {text.mean_and_error(best['acc'], best['acc_std'])}.")
-    return sentences
-
-
-def _against(name: str, base: str, lines: dict[str, np.ndarray], volume: dict[str, float]) -> str:
-    share, back = (100 * share_dominated(lines[one], lines[other]) for one, other in ((base, name), (name, base)))
-    gain = round(100 * (volume[name] / volume[base] - 1)) if volume[base] > 0 else None
-    larger = f"{abs(gain)} % {'larger' if gain > 0 else 'smaller'}" if gain else "as large"
-    volumes = "" if gain is None else f"; the hypervolume of {name} is {larger}"
-    if share == back == 0:
-        return f"{name} and {base}: neither frontier dominates any of the other{volumes}."
-    return f"{name} dominates {share:.0f} % of {base}'s frontier, {base} {back:.0f} % of {name}'s{volumes}."
 
 
 def title(row: Mapping[str, Any] | pd.Series) -> str:

@@ -1,4 +1,4 @@
-"""What a run is judged by: ACC, FWD, BWD from the accuracy matrix R, and comparisons of Pareto fronts."""
+"""What a run is judged by: ACC, FWD, BWD from the accuracy matrix R, and Pareto fronts."""
 
 from typing import Any
 
@@ -34,28 +34,6 @@ def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
             best = points[i]
         front[i] = (points[i] == best).all()
     return front
-
-
-def hypervolume(points: ArrayLike, reference: ArrayLike) -> float:
-    """Area that points [N, 2] dominate above and to the right of `reference` [2]."""
-    points, corner = _points(points), np.asarray(reference, float)
-    front = points[pareto_front(points)]
-    front = np.unique(front[(front > corner).all(axis=1)], axis=0)[::-1]  # falling x, so rising y
-    heights = np.diff(front[:, 1], prepend=corner[1])
-    return float(((front[:, 0] - corner[0]) * heights).sum())
-
-
-def share_dominated(points: ArrayLike, by: ArrayLike) -> float:
-    """The share of the front of `points` that some point of `by` dominates."""
-    points, by = _points(points), _points(by)
-    front = points[pareto_front(points)]
-    if not len(front):
-        return 0.0
-    return float(np.mean([_dominates(by, point).any() for point in front]))
-
-
-def _dominates(points: Floats, point: Floats) -> NDArray[np.bool_]:
-    return np.asarray((points >= point).all(axis=1) & (points > point).any(axis=1))
 
 
 def _points(points: Any) -> Floats:

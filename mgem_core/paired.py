@@ -47,21 +47,30 @@ class Verdict:
     fwd: Estimate | None
     bwd: Estimate | None
     best_acc: Estimate | None  # at each line's best strength, chosen on the other seeds
-    distinguishable: bool  # at equal x, after Holm's correction over the lines
+    distinguishable: bool  # by the decisive difference, after Holm's correction over the lines
+
+    @property
+    def decisive(self) -> Estimate | None:
+        """The difference at equal x; for a line that has no range of x (a method without strengths), in best ACC."""
+        return self.at_equal_x or self.best_acc
 
 
 def in_words(verdict: Verdict) -> str:
-    """What the data tell of a line and the baseline at equal retention, in one sentence."""
-    line, baseline, seeds, found = verdict.line, verdict.baseline, len(verdict.seeds), verdict.at_equal_x
+    """What the data tell of a line and the baseline, in one sentence."""
+    line, baseline, seeds, found = verdict.line, verdict.baseline, len(verdict.seeds), verdict.decisive
     if seeds < LEAST_SEEDS:
         few = f"{seeds} shared seed{'' if seeds == 1 else 's'}" if seeds else "no shared seed"
         return f"{line} and {baseline} have {few}; it takes at least {LEAST_SEEDS} to tell a difference."
     if found is None:
-        return f"{line} and {baseline} have no retention in common, so they cannot be compared at equal retention."
+        return f"{line} and {baseline} cannot be compared: they have no common range, or an unknown result."
     more = "more" if found.mean > 0 else "less"
     interval = f"95 %: {_signed(found.low)} … {_signed(found.high)}, {seeds} seeds"
-    start = f"At equal retention {line} learns {abs(found.mean):.1f} % {more} than {baseline} ({interval})"
-    return f"{start}." if verdict.distinguishable else f"{start}: no difference can be told."
+    if verdict.at_equal_x:
+        sentence = f"At equal retention {line} learns {abs(found.mean):.1f} % {more} than {baseline} ({interval})"
+    else:
+        best = "both at their best strength, chosen on other seeds"
+        sentence = f"{line} ends with {abs(found.mean):.1f} points {more} ACC than {baseline} ({best}; {interval})"
+    return f"{sentence}." if verdict.distinguishable else f"{sentence}: no difference can be told."
 
 
 def _signed(value: float) -> str:
@@ -96,7 +105,7 @@ def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
     shared = runs[runs["seed"].isin(seeds)].sort_values(["seed", "q"]).drop_duplicates(["line", "seed", "q"])
     tables = {line: _table(rows, len(seeds)) for line, rows in shared.groupby("line", sort=False)}
     verdicts = [_verdict(line, baseline, tables, seeds) for line in lines if line != baseline]
-    p_values = [verdict.at_equal_x.p_t if verdict.at_equal_x else 1.0 for verdict in verdicts]
+    p_values = [verdict.decisive.p_t if verdict.decisive else 1.0 for verdict in verdicts]
     return [
         replace(verdict, distinguishable=len(seeds) >= LEAST_SEEDS and p < LEVEL)
         for verdict, p in zip(verdicts, holm(p_values), strict=True)

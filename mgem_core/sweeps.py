@@ -36,6 +36,14 @@ class SweepSpec(BaseModel):
         turn = {seed: number for number, seed in enumerate(dict.fromkeys(config.seed for config in different))}
         return sorted(different, key=lambda config: turn[config.seed])
 
+    def with_more_seeds(self, count: int) -> "SweepSpec":
+        """The same sweep with so many seeds more: the smallest that it does not have."""
+        used = {config.seed for config in self.runs()}
+        new = [seed for seed in range(len(used) + count) if seed not in used][:count]
+        seeds = [*sorted(used), *new]
+        base = {name: value for name, value in self.base.items() if name != "seed"}
+        return SweepSpec(base=base, grid=[{**grid, "seed": seeds} for grid in self.grids])
+
 
 def configuration_of(config: str) -> str:
     """The configuration of a stored config: its fields that matter, without the seed; as text, equal for all seeds.

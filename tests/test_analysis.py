@@ -169,25 +169,6 @@ def test_what_went_to_infinity_has_no_place_in_a_plot(store):
     json.dumps(transfer.screen(frame, View()), allow_nan=False)
 
 
-def test_words_tell_who_dominates_whom(store):
-    frame = pd.DataFrame(
-        {
-            **{"line": ["GEM", "GEM", "p-mGEM(4)", "p-mGEM(4)"], "label": "GEM", "learned": 3, "q": [0.0, 1.0, 0.0, 1.0]},
-            **{
-                "x": [0.0, 1.0, 0.5, 0.9],
-                "y": [1.0, 0.0, 1.5, 0.5],
-                "acc": [70.0, 71.0, 72.0, 73.456],
-                "acc_std": [np.nan, 1, 1, 0.5],
-            },
-        }
-    )
-    words = analysis.in_words(frame)
-    assert words[0].startswith("p-mGEM(4) dominates 50 % of GEM's frontier, GEM 0 % of p-mGEM(4)'s; the hypervolume of")
-    assert words[0].endswith("% larger.")
-    assert words[-1] == "Best ACC: p-mGEM(4) at q = 1 with 73.46 ± 0.50."
-    assert analysis.in_words(frame.iloc[:0]) == []
-
-
 def test_numbers_and_strengths_are_told_as_people_write_them():
     assert text.mean_and_error(-1.005, 0.25) == "−1.00 ± 0.25"
     assert text.mean_and_error(np.nan, np.nan) == "—"
@@ -219,7 +200,6 @@ def test_a_run_that_broke_off_is_no_result_but_what_it_learned_can_be_looked_at(
     learn(store)
     row = points(store).iloc[0]
     assert row["acc"] == pytest.approx(R[2].mean())
-    assert "with 77.67." in analysis.in_words(points(store))[-1]
     assert points(store, View(after=1)).iloc[0]["acc"] == pytest.approx((110 + 90) / 2)
 
 
@@ -228,7 +208,7 @@ def test_who_learned_one_easy_task_does_not_win(store):
     learn(store)
     learn(store, 5.0, tasks=1)  # 95 percent, on the first task alone
     assert points(store)["learned"].tolist() == [3, 1, 0, 0]
-    assert analysis.in_words(points(store))[-1].startswith("Best ACC: GEM at q = 0 with")
+    assert analysis.leaders(points(store))["learned"].tolist() == [3]
 
 
 def test_an_own_partition_is_told_as_the_command_line_takes_it(tmp_path):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mgem_core.metrics import acc_fwd_bwd, hypervolume, pareto_front, share_dominated
+from mgem_core.metrics import acc_fwd_bwd, pareto_front
 
 matrices = st.integers(1, 6).flatmap(lambda T: arrays(float, (T, T), elements=st.floats(0, 100)))
 clouds = st.integers(0, 15).flatmap(lambda n: arrays(float, (n, 2), elements=st.integers(0, 9).map(float)))
@@ -37,25 +37,6 @@ def test_no_point_dominates_one_on_the_front_and_some_dominates_every_other(poin
 
 def test_equal_points_stay_and_nan_never_does():
     assert pareto_front([[1, 1], [1, 1], [0, 2], [np.nan, 5], [0, 1]]).tolist() == [True, True, True, False, False]
-
-
-def test_hypervolume_of_two_steps():
-    assert hypervolume([[2, 1], [1, 3], [1, 1]], reference=[0, 0]) == 4  # 2 × 1 and 1 × 2 above it
-    assert hypervolume([[2, 1]], reference=[3, 0]) == 0
-    assert hypervolume([], reference=[0, 0]) == 0
-
-
-@given(clouds)
-def test_hypervolume_counts_the_grid_cells_that_are_dominated(points):
-    cells = [(x, y) for x in range(9) for y in range(9)]
-    counted = sum(any(px >= x + 1 and py >= y + 1 for px, py in points) for x, y in cells)
-    assert hypervolume(points, reference=[0, 0]) == counted
-
-
-def test_share_of_a_front_that_another_dominates():
-    assert share_dominated([[1, 3], [3, 1], [0, 0]], by=[[2, 4]]) == 0.5
-    assert share_dominated([[1, 3]], by=[[1, 3]]) == 0
-    assert share_dominated([], by=[[1, 1]]) == 0
 
 
 def test_points_of_another_shape_are_an_error():

@@ -12,7 +12,7 @@ from figures.exported import exported
 from runs.curves import describe_matrix, mean_accuracies
 from small_store import finish
 
-from mgem_core import UsageError, analysis, frames, measurements
+from mgem_core import UsageError, frames, measurements
 from mgem_core.analysis import View
 from mgem_core.events import TaskLearned
 from mgem_core.figures import _latex, matrices
@@ -92,7 +92,6 @@ def test_without_the_last_row_there_is_no_acc(tmp_path):
     store = made(tmp_path / "runs.db", {1: 2})
     row = point(store)
     assert np.isnan(row[["acc", "fwd", "bwd"]].to_numpy(float)).all()
-    assert analysis.in_words(measurements.points(store, frames.runs(store, 1), View())) == []
 
 
 def test_seeds_that_lack_a_row_are_left_out_of_the_means(tmp_path):

@@ -338,3 +338,15 @@ def test_runs_of_versions_that_knew_fewer_fields_are_of_the_same_configuration(s
 def test_what_was_asked_for_and_not_yet_trained_is_not_asked_for_twice(store):
     first = store.submit(SPEC)
     assert store.run_ids(store.submit(SPEC)) == store.run_ids(first)
+
+
+def test_a_sweep_gets_more_seeds_and_only_their_runs_are_queued(store):
+    sweep = store.submit(SPEC)
+    while claimed := store.claim():
+        finish(store, claimed[0])
+    more = SPEC.with_more_seeds(3)
+    assert sorted({config.seed for config in more.runs()}) == [0, 1, 2, 3, 4]
+    assert store.extend(sweep, more) == 6
+    assert store.counts(sweep) == {**dict.fromkeys(store.counts(), 0), "finished": 4, "queued": 6}
+    assert store.sweep(sweep)["spec"] == json.loads(more.model_dump_json())
+    assert store.extend(sweep, more) == 0

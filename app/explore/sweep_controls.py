@@ -8,10 +8,11 @@ import streamlit as st
 from text import benchmark_title, quote
 
 from explore.selection import clear_selection
-from mgem_core.analysis import Axes, View
+from mgem_core.analysis import Axes, Gradient, View
 from mgem_core.store import Store
 from mgem_core.text import pluralize
 
+GRADIENTS: dict[Gradient, str] = {"full": "training set", "batch": "batch"}
 AXES: dict[Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
 
 
@@ -77,6 +78,10 @@ def choose_view(store: Store, sweep: int) -> tuple[View, bool]:
         help = "Raw inner products grow with the length of z; divided by ‖z‖, those of different methods can be compared."
         options = {"format_func": AXES.__getitem__, "default": "unit", "required": True, "help": help}
         axes: Axes = st.segmented_control("Axes", list(AXES), key="axes", **options, **in_url) or "unit"  # for ?axes=
+        help = "y is the inner product of z with the gradient on the new task's training set, or on the batch of the step."
+        options = {"format_func": GRADIENTS.__getitem__, "default": "full", "required": True, "help": help}
+        chosen = st.segmented_control("Gradient of the new task", list(GRADIENTS), key="gradient", **options, **in_url)
+        gradient: Gradient = chosen or "full"
         tasks = tasks_of[benchmark]
         pairs = {f"{s + 1} → {t + 1}": (s, t) for t in range(1, tasks) for s in range(t)}
         pair, after = "mean", tasks
@@ -85,7 +90,7 @@ def choose_view(store: Store, sweep: int) -> tuple[View, bool]:
             help = "Show the plots and the table as they were after this many tasks."
             after = st.slider("After task", 1, tasks, tasks, key="after", width=220, help=help, **in_url)
         hide_dominated = st.toggle("Hide dominated", key="front", **in_url)
-    return View(benchmark, axes, pairs.get(pair), None if after == tasks else after), hide_dominated
+    return View(benchmark, axes, pairs.get(pair), None if after == tasks else after, gradient), hide_dominated
 
 
 def _tasks_by_benchmark(store: Store, sweep: int) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """The results of a sweep, while it runs and after: progress, two plots, a summary in words, and the table."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import components
@@ -12,7 +13,8 @@ from text import abbreviate, escape_markdown
 
 from explore.configuration_table import COLUMNS, table_rows
 from explore.selection import mark_rows, select_points
-from mgem_core import analysis, measurements
+from explore.verdicts import show_verdicts
+from mgem_core import measurements
 from mgem_core.analysis import View
 from mgem_core.figures import PlainFigure, frontier, transfer
 from mgem_core.figures.style import axis_titles, pair_title
@@ -28,6 +30,10 @@ PLOT_WIDTH = 320  # pixels below which the plots are stacked
 def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> None:
     runs = session.read_runs(store, sweep)
     points = measurements.points(store, runs, view, session.measurement_cache())
+    if view.gradient == "full" and points["y"].isna().all() and points["x"].notna().any():
+        st.info("An older version measured these runs on the batch alone, so the frontier shows the batch's gradient.")
+        view = replace(view, gradient="batch")
+        points = measurements.points(store, runs, view, session.measurement_cache())
     selected, marked = (session.url_selection(name, set(points["key"])) for name in ("chosen", "marked"))
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container():
@@ -40,7 +46,7 @@ def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> 
         if points["x"].notna().any():
             x, y = axis_titles(view)
             figure = frontier.screen(points, view, hide_dominated, marked)
-            revision = f"{subject} {view.axes} {view.pair}"
+            revision = f"{subject} {view.axes} {view.pair} {view.gradient}"
             _show_plot(figure, "frontier", f"{y} against {x}, a line per method", selected, revision)
         else:
             show_reason_for_no_points(runs, view, "Points appear once a run has taken measurements in its second task.")
@@ -51,9 +57,7 @@ def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> 
             _show_plot(figure, "transfer", "FWD against BWD, a line per method", selected, subject)
         else:
             show_reason_for_no_points(runs, view, "Points appear once a run has learned its first task.")
-    if sentences := analysis.in_words(points):
-        note = "*So far, while runs are still training:* " if points["active"].any() else ""
-        st.markdown(note + " ".join(sentences))
+    show_verdicts(store, sweep, runs, view)
     show_table(points, selected, marked)
 
 

@@ -28,20 +28,34 @@ class Store(Reader):
 
     def submit(self, spec: SweepSpec, name: str = "", again: bool = False) -> int:
         """A new sweep. Runs that are known already are shared, the others queued; `again` queues all of them anew."""
-        configs = spec.runs()
-        keys = expected_keys(configs)
-        now = time.time()
+        runs = _keyed_runs(spec)
         with self.database.transaction() as db:
-            values = (name, spec.model_dump_json(), now)
+            values = (name, spec.model_dump_json(), time.time())
             sweep = db.execute("INSERT INTO sweeps (name, spec, created) VALUES (?, ?, ?)", values).lastrowid
             assert sweep is not None
             if not name:
                 db.execute("UPDATE sweeps SET name = 'sweep ' || id WHERE id = ?", (sweep,))
-            for config, key in zip(configs, keys, strict=True):
-                run = None if again else self._find_equal_run(db, config, key)
-                run = self._new_run(db, config, key, now) if run is None else run
-                db.execute("INSERT OR IGNORE INTO members VALUES (?, ?)", (sweep, run))
+            self._add_runs(db, sweep, runs, again)
         return sweep
+
+    def extend(self, sweep: int, spec: SweepSpec) -> int:
+        """Change the spec of a sweep; queue those runs of it that are not known, and return their number."""
+        runs = _keyed_runs(spec)
+        with self.database.transaction() as db:
+            db.execute("UPDATE sweeps SET spec = ? WHERE id = ?", (spec.model_dump_json(), sweep))
+            return self._add_runs(db, sweep, runs)
+
+    def _add_runs(
+        self, db: sqlite3.Connection, sweep: int, runs: Sequence[tuple[RunConfig, str]], again: bool = False
+    ) -> int:
+        """Add the runs to a sweep; return the number of new ones."""
+        now, new = time.time(), 0
+        for config, key in runs:
+            run = None if again else self._find_equal_run(db, config, key)
+            new += run is None
+            run = self._new_run(db, config, key, now) if run is None else run
+            db.execute("INSERT OR IGNORE INTO members VALUES (?, ?)", (sweep, run))
+        return new
 
     def _find_equal_run(self, db: sqlite3.Connection, config: RunConfig, key: str) -> int | None:
         """A run that has the same result or will have it; one that failed or was cancelled is queued again.
@@ -186,3 +200,9 @@ class Store(Reader):
 
     def close(self) -> None:
         self.database.connection.close()
+
+
+def _keyed_runs(spec: SweepSpec) -> list[tuple[RunConfig, str]]:
+    """The runs of a sweep with the keys that they will have; computed before the transaction, since it takes time."""
+    configs = spec.runs()
+    return list(zip(configs, expected_keys(configs), strict=True))
