@@ -117,7 +117,7 @@ def test_stop_cancels_and_resume_queues_again(store):
     assert store.counts(sweep)["queued"] == 4
 
 
-def test_failures_and_the_best_configuration_are_described(store):
+def test_failures_are_described(store):
     store.submit(SPEC)
     for _ in range(3):
         train(store)
@@ -126,7 +126,7 @@ def test_failures_and_the_best_configuration_are_described(store):
     page = open_explore()
     assert not page.exception
     assert "it had no luck. (r4)" in texts(page)
-    assert "Best ACC: p-mGEM(4) at q = 0.5 with 82.00." in texts(page)
+    assert "1 seed has finished in every configuration; it takes at least 4 to tell a difference." in texts(page)
     assert button(page, "Resume")
 
 
@@ -136,7 +136,25 @@ def test_a_sweep_whose_runs_are_not_equally_far_is_shown(store):
     run, _ = store.claim()
     store.record([(run, TaskLearned(0, np.array([95.0, 10.0]), 1.0))])
     page = open_explore()
-    assert "*So far, while runs are still training:* Best ACC: GEM at q = 0.5" in texts(page)
+    assert "No seed has finished in every configuration; it takes at least 4 to tell a difference." in texts(page)
+
+
+def test_one_click_adds_the_seeds_that_a_verdict_needs(store):
+    store.submit(SPEC)
+    for _ in range(4):
+        train(store)
+    page = open_explore()
+    button(page, "Add 3 seeds").click()
+    page.run()
+    assert not page.exception
+    assert store.counts(1) == {**dict.fromkeys(store.counts(), 0), "finished": 4, "queued": 6}
+    for _ in range(6):
+        train(store)
+    page = open_explore()
+    assert "At equal retention" in texts(page) or "cannot be compared" in texts(page)
+    page.selectbox(key="baseline").select("p-mGEM(4)")
+    page.run()
+    assert "GEM and p-mGEM\\(4\\)" in texts(page)
 
 
 def test_a_sweep_in_the_url_is_shown_and_an_unknown_one_is_reported(store):
