@@ -22,6 +22,7 @@ lint: .venv/installed-dev
 perf: .venv/installed-dev
 	$(BIN)/python -m perf.rows
 	$(BIN)/python -m perf.step
+	$(BIN)/python -m perf.evaluation
 	$(BIN)/python -m perf.sweeps
 	$(BIN)/python -m perf.dashboard
 	$(BIN)/python -m perf.degenerate --cases 2000

@@ -24,7 +24,7 @@ class Network:
     layers: Callable[[Shape, int, float], list[Layer]]  # (shape, classes, width) → the layers that have parameters
     build: Callable[[Shape, int, float], nn.Module]  # the same arguments → the module, initialised from torch's seed
     smallest_side: int = 1  # of its images, in pixels
-    images_per_pass: int = 4096  # where a whole set of images is needed: as many as take a gigabyte or two
+    images_per_pass: int = 1024  # where a whole set of images is needed; perf/evaluation.py measures which is fastest
     packages: tuple[str, ...] = ()  # besides torch; their versions are part of the key
 
     def fits(self, shape: Shape) -> bool:
