@@ -10,10 +10,14 @@ import streamlit as st
 
 # Rules on Streamlit's own markup, where it has no option. Should they stop matching, the look suffers, nothing else.
 STYLE = """
+/* Two plots side by side need the width of the page; there are options for the room above and below it alone. */
+.stMainBlockContainer { padding-inline: min(2rem, 5vw) }
 /* At the top, a toast would cover the buttons Stop, Share and Export. */
 .stToastContainer { top: auto !important; bottom: 1rem }
 """
 DARK_STYLE = """
+/* Two plots side by side need the width of the page; there are options for the room above and below it alone. */
+.stMainBlockContainer { padding-inline: min(2rem, 5vw) }
 /* The text of selected pills. No primaryColor has enough contrast both there and behind the white text of buttons. */
 button[data-variant][data-selected=true] p { color: #E8ECF1 }
 """

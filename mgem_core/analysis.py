@@ -14,9 +14,12 @@ from mgem_core import text
 from mgem_core.learners import shares_network, uses
 from mgem_core.legend import legend_entries
 from mgem_core.metrics import pareto_front
+from mgem_core.paired import within_seed_errors
 
 Axes = Literal["unit", "raw", "cosine"]
 Gradient = Literal["full", "batch"]
+Errors = Literal["within", "between", "none"]
+ERRORS: tuple[Errors, ...] = get_args(Errors)
 GRADIENTS: tuple[Gradient, ...] = get_args(Gradient)
 AXES: tuple[Axes, ...] = get_args(Axes)
 MEASURES = ("acc", "fwd", "bwd", "x", "y")
@@ -34,6 +37,7 @@ class View:
     pair: tuple[int, int] | None = (0, 1)  # (s, t), counted from 0, as in the paper's figure; the mean of all if None
     after: int | None = None  # the state after that many tasks; the current one if None
     gradient: Gradient = "full"  # y is ⟨g_t,z⟩ on the whole training set, or ⟨g,z⟩ on the batch
+    errors: Errors = "within"  # error bars: standard errors within seeds, between seeds, or none
 
 
 class Measurements(NamedTuple):
@@ -80,10 +84,11 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
 def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
     """One row per configuration among `runs` (a frame of frames.runs), in the order of their first runs.
 
-    key, line, label, family, q and the fields of its config; x ± x_sem, y ± y_sem; acc, fwd, bwd, each with _std and _sem
-    over the seeds that learned the most tasks, `learned`; curve: its mean over seeds; runs, finished, active, failed,
-    progress, seconds; front: not dominated in (x, y) by any other. A value that needs a missing row of R is left out of the
-    means; it is NaN where no seed has it.
+    key, line, label, family, q and the fields of its config. x, y, acc, fwd, bwd, each with _std and _sem over seeds and
+    _within, the standard error within seeds (`paired.within_seed_errors`): all over the seeds that every configuration with
+    a value has, `seeds` of them, and that learned the most tasks, `learned`. curve: its mean over seeds; runs, finished,
+    active, failed, progress, seconds; front: not dominated in (x, y) by any other. A value that needs a missing row of R is
+    left out of the means; it is NaN where no seed has it.
     """
     runs = run_measures(runs, measured, view)
     which, configurations = pd.factorize(runs["configuration"])
@@ -101,7 +106,12 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
         values = runs[name].to_numpy(float)
         if name in ("acc", "fwd", "bwd"):
             values = np.where(behind, np.nan, values)  # seeds that learned fewer tasks join later
+        if name in MEASURES:
+            values = _of_shared_seeds(values, which, runs["seed"].to_numpy())
         columns[name], columns[f"{name}_std"], columns[f"{name}_sem"] = over_seeds(values, which)
+        columns[f"{name}_within"] = _errors_within_seeds(values, which, runs["seed"].to_numpy())
+        if name == "acc":
+            columns["seeds"] = np.bincount(which, ~np.isnan(values), len(configurations)).astype(int)
     columns["front"] = pareto_front(np.column_stack([columns["x"], columns["y"]]))
     frame = runs.drop_duplicates("configuration").reset_index(drop=True)
     return pd.concat([frame.drop(columns=[name for name in columns if name in frame]), pd.DataFrame(columns)], axis=1)
@@ -126,6 +136,27 @@ def default_baseline(runs: pd.DataFrame) -> str:
 @lru_cache(maxsize=20_000)
 def _short_hash(configuration: str) -> str:
     return hashlib.sha256(configuration.encode()).hexdigest()[:8]
+
+
+def _of_shared_seeds(values: np.ndarray, which: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """The values of the seeds that every configuration with a value has, NaN for others; all values if there is none.
+
+    Seeds differ much more than configurations do, so means over different seeds would show differences that are not there.
+    """
+    known = pd.DataFrame({"which": which, "seed": seeds})[~np.isnan(values)].drop_duplicates()
+    has_all = known["seed"].value_counts() == known["which"].nunique()
+    return np.where(np.isin(seeds, has_all[has_all].index), values, np.nan) if has_all.any() else values
+
+
+def _errors_within_seeds(values: np.ndarray, which: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """Of each configuration, by number, over the seeds that all configurations with a value share; NaN if they are few."""
+    errors = np.full(which.max(initial=-1) + 1, np.nan)
+    known = ~np.isnan(values)
+    table = pd.DataFrame({"seed": seeds[known], "which": which[known], "value": values[known]})
+    table = table.drop_duplicates(["seed", "which"]).pivot(index="seed", columns="which", values="value").dropna()
+    if len(table) > 1:
+        errors[table.columns] = within_seed_errors(table.to_numpy())
+    return errors
 
 
 def over_seeds(v: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

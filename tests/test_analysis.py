@@ -305,3 +305,18 @@ def test_a_run_of_an_older_version_has_the_batch_alone(store):
     full, batch = (points(store, View(axes="raw", gradient=gradient)).iloc[0] for gradient in ("full", "batch"))
     assert np.isnan(full["y"])
     assert batch["y"] == 7.0
+
+
+def test_means_are_over_the_seeds_that_all_configurations_have(store):
+    """Otherwise a configuration whose better seed came first would look better."""
+    for shift in (0.0, 50.0, 0.0, 50.0, 0.0):  # both seeds of two configurations, the first seed of the third
+        learn(store, shift)
+    frame = points(store).dropna(subset=["acc"])
+    assert frame["acc"].tolist() == pytest.approx([R[2].mean()] * 3)
+    assert frame["seeds"].tolist() == [1, 1, 1]
+    for shift in (50.0, 0.0, 50.0):
+        learn(store, shift)
+    frame = points(store)
+    assert frame["seeds"].tolist() == [2, 2, 2, 2]
+    assert frame["acc"].tolist() == pytest.approx([R[2].mean() + 25] * 4)
+    assert frame["acc_within"].tolist() == pytest.approx([0.0] * 4, abs=1e-9)

@@ -8,7 +8,7 @@ import streamlit as st
 from text import benchmark_title, quote
 
 from explore.selection import clear_selection
-from mgem_core.analysis import Axes, Gradient, View
+from mgem_core.analysis import ERRORS, Axes, Errors, Gradient, View
 from mgem_core.store import Store
 from mgem_core.text import pluralize
 
@@ -89,8 +89,10 @@ def choose_view(store: Store, sweep: int) -> tuple[View, bool]:
             pair = st.selectbox("Old → new task", [*pairs, "mean"], key="pair", width=130, **in_url)
             help = "Show the plots and the table as they were after this many tasks."
             after = st.slider("After task", 1, tasks, tasks, key="after", width=220, help=help, **in_url)
+        help = "Within seeds, what all configurations of a seed share is removed: it says nothing about their differences."
+        errors: Errors = st.selectbox("Error bars", ERRORS, key="errors", width=150, help=help, **in_url)
         hide_dominated = st.toggle("Hide dominated", key="front", **in_url)
-    return View(benchmark, axes, pairs.get(pair), None if after == tasks else after, gradient), hide_dominated
+    return View(benchmark, axes, pairs.get(pair), None if after == tasks else after, gradient, errors), hide_dominated
 
 
 def _tasks_by_benchmark(store: Store, sweep: int) -> dict[str, int]:

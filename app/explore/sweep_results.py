@@ -17,7 +17,7 @@ from explore.verdicts import show_verdicts
 from mgem_core import measurements
 from mgem_core.analysis import View
 from mgem_core.figures import PlainFigure, frontier, transfer
-from mgem_core.figures.style import axis_titles, pair_title
+from mgem_core.figures.style import axis_titles, error_title, pair_title
 from mgem_core.progress import SweepProgress, sweep_progress
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
@@ -40,9 +40,10 @@ def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> 
             show_progress(store, sweep, runs)
         with st.container(width="content"):
             show_share_menu()
+    seeds = pluralize(int(points["seeds"].max()), "shared seed") if len(points) else ""
     grid, subject = st.grid(2, min_column_width=PLOT_WIDTH), f"{sweep} {view.benchmark}"
     with grid.cell():
-        st.markdown(f"**Frontier** · {pair_title(view)} · ± standard error")
+        st.markdown(f"**Frontier** · {pair_title(view)} · {seeds}, {error_title(view)}")
         if points["x"].notna().any():
             x, y = axis_titles(view)
             figure = frontier.screen(points, view, hide_dominated, marked)
@@ -51,7 +52,7 @@ def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> 
         else:
             show_reason_for_no_points(runs, view, "Points appear once a run has taken measurements in its second task.")
     with grid.cell():
-        st.markdown("**Transfer** · dashed: equal ACC · ± standard deviation")
+        st.markdown(f"**Transfer** · dashed: equal ACC · {seeds}, {error_title(view)}")
         if points["fwd"].notna().any():
             figure = transfer.screen(points, view, marked)
             _show_plot(figure, "transfer", "FWD against BWD, a line per method", selected, subject)

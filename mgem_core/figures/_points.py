@@ -17,6 +17,12 @@ def products(view: View) -> dict[str, str]:
     return {"x": "gs_z", "y": "gt_z" if view.gradient == "full" else "batch_z"}
 
 
+def error_columns(names: tuple[str, str], view: View) -> tuple[str, str] | None:
+    """The columns of the error bars that the view asks for."""
+    suffix = {"within": "within", "between": "sem", "none": ""}[view.errors]
+    return (f"{names[0]}_{suffix}", f"{names[1]}_{suffix}") if suffix else None
+
+
 def runs_with_results(selection: Selection) -> list[tuple[int, str]]:
     """Id and method of the runs that can be in a point; a run without a result only counts after a task that it learned."""
     left_out = NO_RESULT if selection.view.after is None else ()
@@ -45,7 +51,7 @@ def tidy(points: pd.DataFrame, view: View, measures: Mapping[str, str]) -> pd.Da
         frame["axes"] = view.axes
         frame["pair"] = "mean" if view.pair is None else f"{view.pair[0] + 1},{view.pair[1] + 1}"
     for old, new in measures.items():
-        for suffix in ("", "_std", "_sem"):
+        for suffix in ("", "_std", "_sem", "_within"):
             frame[new + suffix] = points[old + suffix]
     if has_products:
         frame["on_front"] = points["front"]

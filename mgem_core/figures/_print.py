@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mgem_core.analysis import by_strength
-from mgem_core.figures.style import dash, of_family
+from mgem_core.figures.style import line_styles, marker_growth, of_family
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,23 +69,28 @@ def round_numbers() -> MaxNLocator:
     return MaxNLocator(6, steps=[1, 2, 5, 10])
 
 
-def draw_lines(axes: Axes, points: pd.DataFrame, at: tuple[str, str], errors: tuple[str, str]) -> list[Line2D]:
+def draw_lines(axes: Axes, points: pd.DataFrame, at: tuple[str, str], errors: tuple[str, str] | None) -> list[Line2D]:
     """Draw every line of points, at these two columns with these errors, hollow where runs go on; its legend entries."""
     from matplotlib.lines import Line2D
 
-    dashes, handles = dash(points), []
-    for line, rows in points.groupby("line", sort=False):
-        rows = by_strength(rows)
-        style, linestyle = of_family(rows["family"].iloc[0]), dashes[line][1]
-        (x, y), (dx, dy) = (rows[list(names)].to_numpy(float).T for names in (at, errors))
-        axes.errorbar(x, y, dy, dx, fmt="none", ecolor=style.color, alpha=0.3, elinewidth=0.7, zorder=2.1)
-        axes.plot(x, y, color=style.color, linestyle=linestyle, lw=1.1, zorder=2.2)
-        for is_active in (False, True):
-            here = (rows["active"] > 0).to_numpy() == is_active
-            face = "white" if is_active else style.color
-            axes.plot(x[here], y[here], style.marker, mfc=face, mec=style.color, mew=0.8, zorder=2.3)
+    handles, limits = [], (axes.get_xlim, axes.get_ylim)
+    for line, (color, _, linestyle) in line_styles(points).items():
+        rows = by_strength(points[points["line"] == line])
+        marker = of_family(rows["family"].iloc[0]).marker
+        x, y = rows[list(at)].to_numpy(float).T
+        axes.plot(x, y, color=color, linestyle=linestyle, lw=1.1, zorder=2.2)
+        faces = ["white" if is_active else color for is_active in rows["active"] > 0]
+        sizes = [(4.5 * factor) ** 2 for factor in marker_growth(len(rows))]
+        axes.scatter(x, y, sizes, faces, marker=marker, edgecolors=color, linewidths=0.8, zorder=2.3)
         joined = linestyle if len(rows) > 1 else "none"
-        handles.append(Line2D([], [], color=style.color, ls=joined, lw=1.1, marker=style.marker, label=line))
+        handles.append(Line2D([], [], color=color, ls=joined, lw=1.1, marker=marker, label=line))
+    ranges = [limit() for limit in limits]  # those of the points: error bars may be cut off
+    if errors:
+        for line, (color, _, _) in line_styles(points).items():
+            rows = points[points["line"] == line]
+            (x, y), (dx, dy) = (rows[list(names)].to_numpy(float).T for names in (at, errors))
+            axes.errorbar(x, y, dy, dx, fmt="none", ecolor=color, alpha=0.4, elinewidth=0.7, zorder=2.1)
+    axes.set(xlim=ranges[0], ylim=ranges[1])
     return handles
 
 

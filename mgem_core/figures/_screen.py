@@ -14,18 +14,20 @@ import pandas as pd
 from mgem_core import text
 from mgem_core.analysis import View, by_strength
 from mgem_core.figures import PlainFigure
-from mgem_core.figures.style import axis_titles, dash, of_family
+from mgem_core.figures.style import axis_titles, line_styles, marker_growth, of_family
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+MOST_LABELS = 12  # lines that are labelled at their ends
+PLOT_PIXELS, LABEL_PIXELS = (450, 320), (80, 13)  # of a plot and of a label, about
 MOST_IN_SVG = 1000  # points; WebGL draws more of them faster
 NEEDED = [  # columns of points
-    *("key", "line", "family", "q", "x", "y", "x_sem", "y_sem", "acc", "fwd", "bwd", "fwd_std", "bwd_std"),
+    *("key", "line", "family", "q", "x", "y", "acc", "fwd", "bwd"),
     *("finished", "runs", "active", "lr", "memory", "tasks", "iterations"),
 ]
 LAYOUT: dict[str, Any] = {
-    "margin": {"l": 62, "r": 36, "t": 8, "b": 48},
+    "margin": {"l": 62, "r": 96, "t": 8, "b": 48},
     "hovermode": "closest",
     "dragmode": "zoom",
     "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": "#808080", "activecolor": "#404040"},
@@ -35,9 +37,45 @@ LAYOUT: dict[str, Any] = {
 
 
 def figure(traces: list[dict[str, Any]], x: str, y: str) -> PlainFigure:
-    """Traces on axes with these titles."""
-    layout = {**LAYOUT, "template": _template(), "xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}}
+    """Traces on axes with these titles. The axes show all points of the lines, which are labelled at their ends."""
+    lines = [trace for trace in traces if "customdata" in trace]
+    axes = {
+        f"{axis}axis": {"title": {"text": title}, **_range([value for line in lines for value in line[axis]])}
+        for axis, title in (("x", x), ("y", y))
+    }
+    labels = _end_labels(lines)
+    layout = {**LAYOUT, "template": _template(), **axes, "annotations": labels, "showlegend": not labels}
     return {"data": traces, "layout": layout}
+
+
+def _range(values: list[float]) -> dict[str, Any]:
+    """The range of an axis: that of the points, not of their error bars, and some room."""
+    if not values:
+        return {}
+    low, high = min(values), max(values)
+    room = 0.08 * (high - low) or 0.5 * abs(high) or 1.0
+    return {"range": [low - room, high + room]}
+
+
+def _end_labels(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The name of each line beside its last point, moved up where it would cover another; none if they are too many."""
+    if not 1 < len(lines) <= MOST_LABELS:
+        return []
+    every = [[value for line in lines for value in line[axis]] for axis in "xy"]
+    widths = [max(values) - min(values) or 1.0 for values in every]
+    labels: list[dict[str, Any]] = []
+    placed: list[tuple[float, float]] = []  # in pixels of a plot of usual size
+    for line in sorted(lines, key=lambda line: line["y"][-1]):
+        x, y = ((line[axis][-1] - min(values)) / width for axis, values, width in zip("xy", every, widths, strict=True))
+        at = [x * PLOT_PIXELS[0], y * PLOT_PIXELS[1]]
+        while any(abs(at[0] - other[0]) < LABEL_PIXELS[0] and abs(at[1] - other[1]) < LABEL_PIXELS[1] for other in placed):
+            at[1] += 1
+        placed.append((at[0], at[1]))
+        shift = {"xshift": 8, "yshift": round(at[1] - y * PLOT_PIXELS[1])}
+        font = {"size": 11, "color": line["line"]["color"]}
+        place = {"x": line["x"][-1], "y": line["y"][-1], "xanchor": "left", "showarrow": False}
+        labels.append({"text": line["name"].partition(" · ")[0], "font": font, **place, **shift})
+    return labels
 
 
 @cache
@@ -53,38 +91,39 @@ def uid(name: str) -> str:
 
 
 def lines(
-    points: pd.DataFrame, view: View, at: tuple[str, str], errors: tuple[str, str], marked: Sequence[str]
+    points: pd.DataFrame, view: View, at: tuple[str, str], errors: tuple[str, str] | None, marked: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """A trace per line of points, at these two columns with these errors; points whose keys are marked are larger."""
-    dashes, axes = dash(points), [title.partition(" · ")[0] for title in axis_titles(view)]
-    rows_by_line: dict[str, list[dict[str, Any]]] = {line: [] for line in points["line"]}
-    for row in by_strength(points)[NEEDED].to_dict("records"):
+    """A trace per line of points, at these two columns with these errors; points whose keys are marked have a thick rim."""
+    styles, axes = line_styles(points), [title.partition(" · ")[0] for title in axis_titles(view)]
+    rows_by_line: dict[str, list[dict[str, Any]]] = {line: [] for line in styles}
+    for row in by_strength(points)[[*NEEDED, *(errors or ())]].to_dict("records"):
         rows_by_line[row["line"]].append(row)
+    bars = dict(zip("xy", errors, strict=True)) if errors else {}
     for line, rows in rows_by_line.items():
-        style = of_family(rows[0]["family"])
+        color, dash, _ = styles[line]
+        symbol = of_family(rows[0]["family"]).symbol
         is_marked = [row["key"] in marked for row in rows]
         yield {
             "type": "scattergl" if len(points) > MOST_IN_SVG else "scatter",
             **{"name": line, "uid": uid(line), "mode": "lines+markers", "opacity": 0.95},
             **{"x": [row[at[0]] for row in rows], "y": [row[at[1]] for row in rows]},
-            "line": {"color": style.color, "dash": dashes[line][0], "width": 1.5},
+            "line": {"color": color, "dash": dash, "width": 1.5},
             "marker": {
-                "color": style.color,
-                "symbol": [f"{style.symbol}-open" if row["active"] else style.symbol for row in rows],
-                "size": [16 if one else 10 for one in is_marked],
-                "line": {"width": [3 if one else 1 for one in is_marked], "color": style.color},
+                "color": color,
+                "symbol": [f"{symbol}-open" if row["active"] else symbol for row in rows],
+                "size": [9 * f * (1.5 if one else 1) for f, one in zip(marker_growth(len(rows)), is_marked, strict=True)],
+                "line": {"width": [3 if one else 1 for one in is_marked], "color": color},
             },
-            "error_x": _error_bars([row[errors[0]] for row in rows], style.color),
-            "error_y": _error_bars([row[errors[1]] for row in rows], style.color),
+            **{f"error_{axis}": _error_bars(rows, column, color) for axis, column in bars.items()},
             "customdata": [row["key"] for row in rows],
             "text": [_hover_text(row, axes) for row in rows],
             "hovertemplate": "%{text}<extra></extra>",
         }
 
 
-def _error_bars(errors: list[float], color: str) -> dict[str, Any]:
+def _error_bars(rows: list[dict[str, Any]], name: str, color: str) -> dict[str, Any]:
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    known = [0.0 if text.is_missing(error) else error for error in errors]
+    known = [0.0 if text.is_missing(row[name]) else row[name] for row in rows]
     return {"array": known, "color": f"rgba({red},{green},{blue},0.4)", "thickness": 1, "width": 2}
 
 

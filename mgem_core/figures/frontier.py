@@ -12,6 +12,7 @@ from mgem_core.errors import UsageError
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import ENVELOPE, axis_titles, axis_titles_tex, pair_title
+from mgem_core.metrics import pareto_front
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -41,28 +42,36 @@ def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
     return _points.tidy(points, view, _points.products(view))
 
 
+def envelope_of(points: pd.DataFrame) -> pd.DataFrame:
+    """The points of the GEM family (methods with a strength) that none of the family dominates, by x."""
+    family = points[points["q"].notna()]
+    return family[pareto_front(family[["x", "y"]])].sort_values("x")
+
+
 def screen(points: pd.DataFrame, view: View, hide_dominated: bool = False, marked: Sequence[str] = ()) -> PlainFigure:
-    """A line per method, a point per strength with standard errors, and the envelope of all."""
+    """A line per method, a point per strength with error bars, and the envelope of the GEM family."""
     known = points.dropna(subset=["x", "y"])
-    front = known[known["front"]].sort_values("x")
+    front = envelope_of(known)
     envelope = {
         **{"type": "scatter", "mode": "lines", "name": ENVELOPE, "uid": "envelope", "hoverinfo": "skip"},
         **{"x": front["x"].tolist(), "y": front["y"].tolist()},
         "line": {"color": "rgba(128,128,128,0.35)", "width": 9},
     }
     shown = known[known["front"]] if hide_dominated else known
-    lines = _screen.lines(shown, view, ("x", "y"), ("x_sem", "y_sem"), marked)
+    lines = _screen.lines(shown, view, ("x", "y"), _points.error_columns(("x", "y"), view), marked)
     return _screen.figure([envelope, *lines] if len(front) else [], *axis_titles(view))
 
 
 @_print.printing()
 def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """A line per method in the order of q, standard errors, and the envelope of all beneath them."""
+    """A line per method in the order of q, error bars, and the envelope of the GEM family beneath them."""
     known = points.dropna(subset=["x", "y"])
-    front = known[known["front"]].sort_values("x")
+    front = envelope_of(known)
     figure, axes = _print.one_column(*axis_titles_tex(view))
     envelope = axes.plot(front["x"], front["y"], color="#808080", lw=3.5, solid_capstyle="round", zorder=2, label=ENVELOPE)
-    _print.draw_legend(figure, _print.draw_lines(axes, known, ("x", "y"), ("x_sem", "y_sem")) + envelope)
+    _print.draw_legend(
+        figure, _print.draw_lines(axes, known, ("x", "y"), _points.error_columns(("x", "y"), view)) + envelope
+    )
     return figure
 
 

@@ -3,6 +3,9 @@
 Most colours are Okabe and Ito's, which colour-blind people can distinguish; the families also differ in their symbols.
 """
 
+import re
+from typing import NamedTuple
+
 import pandas as pd
 
 from mgem_core.analysis import View
@@ -24,11 +27,47 @@ def family(label: str) -> str:
     return label.partition("(")[0]
 
 
-def dash(points: pd.DataFrame) -> dict[str, tuple[str, object]]:
-    """Line → its dashes, as plotly and as matplotlib name them; the lines of one family differ in them."""
-    lines = points.drop_duplicates("line")
-    number = lines.groupby("family").cumcount()
-    return {line: DASHES[i % len(DASHES)] for line, i in zip(lines["line"], number, strict=True)}
+class LineStyle(NamedTuple):
+    color: str
+    dash: str  # as plotly names it
+    linestyle: object  # as matplotlib does
+
+
+def line_styles(points: pd.DataFrame) -> dict[str, LineStyle]:
+    """The style of each line, in the order of the legend: by family, then by the numbers of modules and splits.
+
+    Within a family, colours go from light to dark as the numbers grow; lines of the same label differ in their dashes.
+    """
+    lines = points.drop_duplicates("line")[["line", "label", "family"]].to_dict("records")
+    families = list(dict.fromkeys([*FAMILIES, *(row["family"] for row in lines)]))
+    lines.sort(key=lambda row: (families.index(row["family"]), numbers_in(row["label"]), row["line"]))
+    styles = {}
+    for row in lines:
+        labels = list(dict.fromkeys(other["label"] for other in lines if other["family"] == row["family"]))
+        namesakes = [other["line"] for other in lines if other["label"] == row["label"]]
+        color = ramp(of_family(row["family"]).color, labels.index(row["label"]), len(labels))
+        styles[row["line"]] = LineStyle(color, *DASHES[namesakes.index(row["line"]) % len(DASHES)])
+    return styles
+
+
+def numbers_in(label: str) -> list[int]:
+    """ "md-GEM(4,2)" → [4, 2]; a star, which marks a mapping, does not count."""
+    return [int(number) for number in re.findall(r"[0-9]+", label.partition("(")[2])]
+
+
+def ramp(color: str, position: int, count: int) -> str:
+    """The colour at a position of a ramp from light to dark around this one; the colour itself if it is alone."""
+    if count == 1:
+        return color
+    share = 1.1 * position / (count - 1) - 0.55  # below 0: mixed with white; above 0: with black
+    target, weight = (255, -share) if share < 0 else (0, share)
+    channels = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(channel + (target - channel) * weight):02X}" for channel in channels)
+
+
+def marker_growth(count: int) -> list[float]:
+    """Factors of the marker size along a line of so many points: a larger marker is a larger strength."""
+    return [0.75 + 0.75 * i / max(1, count - 1) for i in range(count)] if count > 1 else [1.0]
 
 
 def axis_titles(view: View) -> tuple[str, str]:
@@ -54,3 +93,8 @@ def pair_title(view: View) -> str:
     if view.pair is None:
         return "mean over all pairs of a past and a current task"
     return f"old task s = {view.pair[0] + 1}, new task t = {view.pair[1] + 1}"
+
+
+def error_title(view: View) -> str:
+    """What the error bars are, as part of a title."""
+    return {"within": "± standard error within seeds", "between": "± standard error between seeds", "none": ""}[view.errors]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import matplotlib.figure
     from matplotlib.axes import Axes
 
-AT, ERRORS = ("bwd", "fwd"), ("bwd_std", "fwd_std")
+AT = ("bwd", "fwd")
 STEPS = (0.5, 1, 2, 5, 10, 20, 50)  # between lines of equal ACC
 
 
@@ -37,7 +37,7 @@ def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def screen(points: pd.DataFrame, view: View, marked: Sequence[str] = ()) -> PlainFigure:
-    """A line per method, a point per strength with standard deviations, and dashed lines of equal ACC."""
+    """A line per method, a point per strength with error bars, and dashed lines of equal ACC."""
     known = points.dropna(subset=list(AT))
     look = {
         **{"type": "scatter", "mode": "lines+text", "textposition": "bottom left", "hoverinfo": "skip"},
@@ -49,7 +49,7 @@ def screen(points: pd.DataFrame, view: View, marked: Sequence[str] = ()) -> Plai
         | {"uid": _screen.uid(f"acc{acc:g}")}
         for acc, ends in equal_acc(known).items()
     ]
-    lines = _screen.lines(known, view, AT, ERRORS, marked)
+    lines = _screen.lines(known, view, AT, _points.error_columns(AT, view), marked)
     titles = "BWD · lost (−) or gained (+) by later tasks, points", "FWD · just after learning, %"
     return _screen.figure([*equal, *lines], *titles)
 
@@ -58,10 +58,7 @@ def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
     """ACC → the two ends of the line FWD = ACC − BWD within the picture of the points, for about four round values."""
     if points.empty:
         return {}
-    x, y = (
-        ((points[at] - points[f"{at}_std"].fillna(0)).min(), (points[at] + points[f"{at}_std"].fillna(0)).max())
-        for at in AT
-    )
+    x, y = ((points[at].min(), points[at].max()) for at in AT)
     margin = max(x[1] - x[0], y[1] - y[0], 1.0) * 0.05
     box = (x[0] - margin, x[1] + margin), (y[0] - margin, y[1] + margin)
     least, most = box[0][0] + box[1][0], box[0][1] + box[1][1]
@@ -78,9 +75,9 @@ def _ends_within(acc: float, x: tuple[float, float], y: tuple[float, float]) -> 
 
 @_print.printing()
 def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """A line per method in the order of q, standard deviations, and dashed lines of equal ACC."""
+    """A line per method in the order of q, error bars, and dashed lines of equal ACC."""
     figure, axes = _print.one_column("BWD  (lost or gained later, in points)", "FWD  (just after learning, in %)")
-    handles = _print.draw_lines(axes, points.dropna(subset=list(AT)), AT, ERRORS)
+    handles = _print.draw_lines(axes, points.dropna(subset=list(AT)), AT, _points.error_columns(AT, view))
     _draw_equal_acc(axes)
     _print.draw_legend(figure, handles)
     return figure

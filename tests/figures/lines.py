@@ -1,14 +1,18 @@
-"""Lines in printed figures."""
+"""What a printed figure shows, read from matplotlib's objects."""
 
+from collections import Counter
 from typing import Any
+
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
 
 
 def drawn_line(axes: Any, color: str) -> tuple[Any, dict[str, int]]:
     """The joined line of this colour, and the number of its markers by the colour of their faces."""
-    lines = [line for line in axes.lines if line.get_color() == color or line.get_markeredgecolor() == color]
-    (joined,) = (line for line in lines if line.get_linestyle() != "None")
-    markers = [line for line in lines if line.get_linestyle() == "None"]
-    return joined, {line.get_markerfacecolor(): len(line.get_xdata()) for line in markers}
+    (joined,) = (line for line in axes.lines if line.get_color() == color)
+    markers = [found for found in axes.collections if isinstance(found, PathCollection)]
+    of_line = [found for found in markers if to_hex(found.get_edgecolors()[0]).upper() == color]
+    return joined, Counter(to_hex(face).upper() for found in of_line for face in found.get_facecolors())
 
 
 def legend(axes: Any) -> list[str]:

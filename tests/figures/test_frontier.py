@@ -8,7 +8,7 @@ from filled_store import SMALL, filled_store
 from figures.exported import exported, exported_csv
 from figures.lines import drawn_line, legend
 from mgem_core import UsageError
-from mgem_core.analysis import View
+from mgem_core.analysis import ERRORS, View
 from mgem_core.figures import frontier
 from mgem_core.sweeps import SweepSpec
 
@@ -18,8 +18,8 @@ def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):
     axes = frontier.printed(shuffled, View()).axes[0]
     joined, faces = drawn_line(axes, "#0072B2")
     np.testing.assert_array_equal(joined.get_xydata(), points[points["line"] == "GEM"].sort_values("q")[["x", "y"]])
-    assert faces == {"#0072B2": 2, "white": 1}
-    assert legend(axes) == ["Single", "p-mGEM(4)", "GEM", "adaptive (envelope)"]
+    assert faces == {"#0072B2": 2, "#FFFFFF": 1}
+    assert legend(axes) == ["GEM", "p-mGEM(4)", "Single", "adaptive (envelope)"]
 
 
 def test_the_envelope_is_the_front_beneath_all_lines(points):
@@ -35,11 +35,13 @@ def test_hiding_dominated_points_leaves_the_front(points):
     assert sorted(key for trace in shown for key in trace["customdata"]) == sorted(points.loc[points["front"], "key"])
 
 
-def test_marked_points_are_larger(points):
+def test_marked_points_have_a_thick_rim(points):
     marked = points["key"].iloc[0]
     traces = frontier.screen(points, View(), marked=[marked])["data"][1:]
-    sizes = {key: size for trace in traces for key, size in zip(trace["customdata"], trace["marker"]["size"], strict=True)}
-    assert all((size > min(sizes.values())) == (key == marked) for key, size in sizes.items())
+    rims = {
+        key: rim for trace in traces for key, rim in zip(trace["customdata"], trace["marker"]["line"]["width"], strict=True)
+    }
+    assert all((rim > 1) == (key == marked) for key, rim in rims.items())
 
 
 def test_a_long_legend_makes_the_page_higher_and_leaves_its_width(points):
@@ -70,3 +72,35 @@ def test_a_strength_per_task_is_written_out(tmp_path):
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
     assert list(exported_csv(store, "frontier")["q"]) == [0.2, "0.5, 0.1"]
     assert exported(store, "frontier", "pdf").startswith(b"%PDF-")
+
+
+def test_markers_grow_with_the_strength_and_lines_are_named_at_their_ends(points):
+    figure = frontier.screen(points, View())
+    for trace in figure["data"][1:]:
+        sizes = trace["marker"]["size"]
+        assert sizes == sorted(sizes)
+        assert len(sizes) == 1 or sizes[0] < sizes[-1]
+    labels = {label["text"]: (label["x"], label["y"]) for label in figure["layout"]["annotations"]}
+    assert labels == {trace["name"]: (trace["x"][-1], trace["y"][-1]) for trace in figure["data"][1:]}
+
+
+def test_the_axes_follow_the_points_and_not_their_errors(points):
+    wide = points.assign(x_within=1e6, y_within=1e6)
+    layout = frontier.screen(wide, View())["layout"]
+    for axis in "xy":
+        low, high = layout[f"{axis}axis"]["range"]
+        assert low < points[axis].min() <= points[axis].max() < high
+        assert high - low < 1.5 * (points[axis].max() - points[axis].min())
+
+
+def test_error_bars_are_those_that_the_view_asks_for(points):
+    within, between, none = (frontier.screen(points, View(errors=errors))["data"][1] for errors in ERRORS)
+    assert within["error_x"]["array"] == points.loc[points["line"] == within["name"], "x_within"].tolist()
+    assert between["error_y"]["array"] == points.loc[points["line"] == within["name"], "y_sem"].tolist()
+    assert "error_x" not in none
+
+
+def test_the_envelope_is_that_of_methods_with_a_strength(points):
+    best = points.assign(x=points["x"].where(points["label"] != "Single", 99.0), y=points["y"] + 1.0)
+    best.loc[best["label"] == "Single", "y"] = 99.0
+    assert 99.0 not in frontier.screen(best, View())["data"][0]["x"]

@@ -15,8 +15,8 @@ def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):
     axes = transfer.printed(shuffled, View()).axes[0]
     joined, faces = drawn_line(axes, "#0072B2")
     np.testing.assert_array_equal(joined.get_xydata(), points[points["line"] == "GEM"].sort_values("q")[["bwd", "fwd"]])
-    assert faces == {"#0072B2": 2, "white": 1}
-    assert legend(axes) == ["Single", "p-mGEM(4)", "GEM"]
+    assert faces == {"#0072B2": 2, "#FFFFFF": 1}
+    assert legend(axes) == ["GEM", "p-mGEM(4)", "Single"]
 
 
 def test_dashed_lines_join_points_of_equal_acc_on_paper(points):
@@ -30,7 +30,7 @@ def test_dashed_lines_join_points_of_equal_acc_on_paper(points):
 
 
 def test_dashed_lines_join_points_of_equal_acc_on_the_screen():
-    frame = pd.DataFrame({"bwd": [-5.0, 1.0], "fwd": [80.0, 84.0], "bwd_std": [1.0, np.nan], "fwd_std": [2.0, np.nan]})
+    frame = pd.DataFrame({"bwd": [-5.0, 1.0], "fwd": [80.0, 84.0]})
     lines = transfer.equal_acc(frame)
     assert 2 <= len(lines) <= 7
     assert all(x + y == pytest.approx(acc) for acc, ends in lines.items() for x, y in ends)
