@@ -97,8 +97,13 @@ def test_a_bad_value_anywhere_in_the_grid_is_an_error():
 
 
 def test_every_preset_has_its_runs():
-    counts = {name: len(spec.runs()) for name, (_, spec) in PRESETS.items()}
-    assert counts == {"quick-look": 24, "modules-against-strength": 144, "built-in-digits": 72}
+    counts = {name: len(spec.runs()) for name, (_, _, spec) in PRESETS.items()}
+    assert counts == {
+        "quick-look": 52,
+        "modules-against-strength": 216,
+        "splits-against-strength": 144,
+        "built-in-digits": 72,
+    }
 
 
 def test_time_is_estimated_from_measured_speeds():

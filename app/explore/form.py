@@ -11,17 +11,22 @@ from mgem_core import RunConfig
 from mgem_core.config import explain
 from mgem_core.figures.style import family
 from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, uses
+from mgem_core.presets import STRENGTHS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
 
 BASELINES = {family: method for family, method in METHOD_OF_FAMILY.items() if not uses(method, "strength")}
 NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "probe_every")
 LABELS = {name: str(RunConfig.model_fields[name].description).capitalize() for name in NUMBERS}
-CHOICES = ("trigger", "split_by", "strength_kind")  # fields with a few named values
+CHOICES = ("trigger", "step_length", "strength_per", "split_by", "strength_kind")  # fields with a few named values
+RESTRICTIONS = {  # what one click sets
+    "As in the paper": {"trigger": ["always"], "step_length": ["free"]},
+    "As in GEM's code": {"trigger": ["violation"], "step_length": ["free"]},
+}
 DEFAULTS: dict[str, Any] = {
     **{"benchmarks": ["mnist5k-permutations"], "network": "", "families": ["GEM"], "modules": [4], "splits": [2]},
-    **{"partition": "", "strengths": [0.0, 0.1, 0.5, 1.0], "seeds": [0, 1], "device": "auto"},
-    **{"trigger": ["violation"], "split_by": ["random"], "strength_kind": ["dual-floor"]},
+    **{"partition": "", "strengths": STRENGTHS, "seeds": [0, 1, 2, 3], "device": "auto"},
+    **{name: [RunConfig.model_fields[name].default] for name in CHOICES},
     **dict.fromkeys(NUMBERS),
 }
 
@@ -44,10 +49,15 @@ def form_values(spec: SweepSpec) -> dict[str, Any]:
         "partition": ",".join(f"{name}={number}" for name, number in partitions[0].items()) if partitions else "",
         "strengths": sorted({run.strength for run in gem if isinstance(run.strength, float)}),
         "seeds": sorted({run.seed for run in runs}),
-        **{name: _distinct(getattr(run, name) for run in gem) for name in CHOICES},
-        **{name: getattr(first, name) if name in given else None for name in NUMBERS},
+        **{name: _values_that_matter(gem, name) or DEFAULTS[name] for name in CHOICES},
+        **{name: next(iter(_values_that_matter(runs, name)), None) if name in given else None for name in NUMBERS},
         "device": first.device,
     }
+
+
+def _values_that_matter(runs: list[RunConfig], name: str) -> list[Any]:
+    """The values of a field in those runs to which it matters; the others have its default, whatever was asked for."""
+    return _distinct(getattr(run, name) for run in runs if name in run.relevant_fields())
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
@@ -104,6 +114,7 @@ def _find_missing(values: dict[str, Any]) -> str:
     has_partition = bool(values["partition"].strip())
     if has_partition or set(values["families"]) - set(BASELINES):
         needed |= {"strengths": "memory strength", "trigger": "trigger"}
+        needed |= {"step_length": "length of a step", "strength_per": "meaning of the strength per split"}
         needed |= {"split_by": "way to split the memory", "strength_kind": "meaning of the strength"}
     for name, noun in needed.items():
         if not values[name]:

@@ -1,28 +1,27 @@
 """The widgets of the form in which a sweep is described."""
 
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
 from text import benchmark_title
 
-from explore.form import DEFAULTS, LABELS, NUMBERS, form_values, is_number, parse_numbers
+from explore.form import DEFAULTS, LABELS, NUMBERS, RESTRICTIONS, form_values, is_number, parse_numbers
 from explore.partition_bar import network_layers, partition_bar
 from mgem_core import RunConfig
 from mgem_core.config import explain
 from mgem_core.learners import FAMILIES
 from mgem_core.networks import NETWORKS
-from mgem_core.presets import PRESETS
+from mgem_core.presets import PRESETS, STRENGTHS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
 
-PRESET_TITLES = {
-    "quick-look": "Quick look",
-    "modules-against-strength": "Modules against strength",
-    "built-in-digits": "The paper's methods on built-in digits",
-}
 CUSTOM = "Custom"
+
+
+def preset_title(name: str) -> str:
+    return PRESETS[name].title if name in PRESETS else name
 
 
 def widget_key(name: str) -> str:
@@ -64,16 +63,17 @@ def show_form() -> DeltaGenerator:
     _show_pills("Split counts", counts, "splits", "Parts K of each task's memory, for d-mGEM, md-GEM and approx-GEM")
     st.multiselect(
         "Memory strengths",
-        sorted({0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, *st.session_state[widget_key("strengths")]}),
+        sorted({*STRENGTHS, 0.5, 30.0, *st.session_state[widget_key("strengths")]}),
         key=widget_key("strengths"),
         accept_new_options=True,
         format_func=lambda q: f"{float(q):g}" if is_number(q, float) else str(q),
         help="Values of the memory strength q; type to add others",
         **options,
     )
+    _show_restriction()
     st.multiselect(
         "Seeds",
-        sorted({0, 1, 2, 3, 4, *st.session_state[widget_key("seeds")]}),
+        sorted({*range(6), *st.session_state[widget_key("seeds")]}),
         key=widget_key("seeds"),
         accept_new_options=True,
         help="One run per seed; means and errors are computed over the seeds",
@@ -97,8 +97,8 @@ def _remove_typed_words() -> list[str]:
 def _show_presets() -> DeltaGenerator:
     st.selectbox(
         "Start from",
-        [*PRESET_TITLES, CUSTOM],
-        format_func=lambda name: PRESET_TITLES.get(name, name),
+        [*PRESETS, CUSTOM],
+        format_func=preset_title,
         key="preset",
         persist_state="session",
         on_change=_fill_from_preset,
@@ -108,14 +108,14 @@ def _show_presets() -> DeltaGenerator:
     # Both containers are always there, so that the widgets below keep their positions and an open expander stays open.
     description, summary = st.container(), st.container()
     if st.session_state["preset"] in PRESETS:
-        description.caption(PRESETS[st.session_state["preset"]][0])
+        description.caption(PRESETS[st.session_state["preset"]].description + ".")
     return summary
 
 
 def _fill_from_preset() -> None:
     st.session_state["preset filled"] = True
     if st.session_state["preset"] in PRESETS:
-        fill_form(PRESETS[st.session_state["preset"]][1])
+        fill_form(PRESETS[st.session_state["preset"]].spec)
 
 
 def _mark_as_custom() -> None:
@@ -125,6 +125,27 @@ def _mark_as_custom() -> None:
 def _show_pills(label: str, options: list[Any], name: str, help: str | None = None) -> None:
     arguments: dict[str, Any] = {"selection_mode": "multi", "on_change": _mark_as_custom, "persist_state": "session"}
     st.pills(label, options, key=widget_key(name), help=help, **arguments)
+
+
+def _show_choice(name: str, label: str) -> None:
+    """A field of RunConfig that has a few named values."""
+    field = RunConfig.model_fields[name]
+    description = str(field.description)
+    _show_pills(label, list(get_args(field.annotation)), name, f"{description[0].upper()}{description[1:]}")
+
+
+def _show_restriction() -> None:
+    """When a step is restricted, and how long it is, with the settings of the paper and of GEM's code at one click each."""
+    _show_choice("trigger", "Trigger")
+    _show_choice("step_length", "Length of a step")
+    with st.container(horizontal=True):
+        for title, values in RESTRICTIONS.items():
+            st.button(title, type="tertiary", on_click=_set_restriction, args=(values,))
+
+
+def _set_restriction(values: dict[str, list[str]]) -> None:
+    st.session_state.update({widget_key(name): value for name, value in values.items()})
+    _mark_as_custom()
 
 
 def _first_benchmark() -> str:
@@ -175,8 +196,7 @@ def _show_more(options: dict[str, Any]) -> None:
             limits = {"min_value": 0.0, "step": 0.01, "format": "%g"} if name == "lr" else {"min_value": 0, "step": 1}
             placeholder = f"{defaults[name]:g}"
             st.number_input(LABELS[name], value=None, key=widget_key(name), placeholder=placeholder, **limits, **options)
-    _show_pills("Trigger", ["violation", "always"], "trigger", RunConfig.model_fields["trigger"].description)
-    _show_pills("Memory is split by", ["random", "class", "order"], "split_by")
-    meaning = RunConfig.model_fields["strength_kind"].description
-    _show_pills("Meaning of the strength", ["dual-floor", "margin"], "strength_kind", meaning)
+    _show_choice("strength_per", "Strength of each")
+    _show_choice("split_by", "Memory is split by")
+    _show_choice("strength_kind", "Meaning of the strength")
     st.selectbox("Device", ["auto", "cpu", "cuda", "mps"], key=widget_key("device"), accept_new_options=True, **options)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from explore import form, form_widgets
 from explore.selection import clear_selection
+from mgem_core.presets import PRESETS
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec, estimate_seconds
@@ -51,5 +52,6 @@ def _launch_form(store: Store) -> None:
     if problem := form.expand_form(values)[0]:
         session.queue_toast(problem)
     else:
-        name = form_widgets.PRESET_TITLES.get(st.session_state["preset"], "Custom sweep")
+        preset = st.session_state["preset"]
+        name = PRESETS[preset].title if preset in PRESETS else "Custom sweep"
         launch(store, form.build_spec(values), name)

@@ -8,7 +8,6 @@ import session
 import streamlit as st
 from export_menu import show_export_menu
 
-from explore.form_widgets import PRESET_TITLES
 from explore.launch import launch, show_launch_panel
 from explore.sweep_controls import choose_sweep, choose_view, show_stop_or_resume
 from explore.sweep_results import show_results
@@ -25,9 +24,9 @@ def show_welcome(store: Store) -> None:
         "memory separately. Train a few dozen small networks, and watch the trade-off between keeping old tasks and "
         "learning new ones."
     )
-    description, spec = PRESETS["quick-look"]
+    title, description, spec = PRESETS["quick-look"]
     label = f"Run the quick look: {len(spec.runs())} short runs, less than a minute"
-    st.button(label, type="primary", on_click=launch, args=(store, spec, PRESET_TITLES["quick-look"]))
+    st.button(label, type="primary", on_click=launch, args=(store, spec, title))
     st.caption(f"{description}. Or choose your own settings on the left.")
     components.preload_plotly()
 

@@ -71,7 +71,7 @@ def _spec(options: argparse.Namespace) -> SweepSpec:
     """The grid of the preset, if there is one, with the fields that the user gave in place of its own."""
     if options.preset and options.preset not in PRESETS:
         raise UsageError(f"preset is {options.preset!r}; it must be one of {', '.join(PRESETS)}.")
-    start = PRESETS[options.preset][1] if options.preset else SweepSpec()
+    start = PRESETS[options.preset].spec if options.preset else SweepSpec()
     given = {name: _values(text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
     base = {name: value for name, value in start.base.items() if name not in given}
     return SweepSpec(base=base, grid=[{**grid, **given} for grid in start.grids])
@@ -117,6 +117,6 @@ def _wait(store: Store, sweep: int, runner: list[str], workers: int) -> None:
 
 
 def _presets(options: argparse.Namespace) -> int:
-    for name, (text, spec) in PRESETS.items():
-        print(f"{name:<26} {len(spec.runs()):>4} runs  {text}")
+    for name, (_, description, spec) in PRESETS.items():
+        print(f"{name:<26} {len(spec.runs()):>4} runs  {description}")
     return 0

@@ -58,24 +58,35 @@ def _range(values: list[float]) -> dict[str, Any]:
 
 
 def _end_labels(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The name of each line beside its last point, moved up where it would cover another; none if they are too many."""
+    """The name of each line beside its last point, moved where it would cover another; none if they are too many."""
     if not 1 < len(lines) <= MOST_LABELS:
         return []
-    every = [[value for line in lines for value in line[axis]] for axis in "xy"]
-    widths = [max(values) - min(values) or 1.0 for values in every]
-    labels: list[dict[str, Any]] = []
-    placed: list[tuple[float, float]] = []  # in pixels of a plot of usual size
-    for line in sorted(lines, key=lambda line: line["y"][-1]):
-        x, y = ((line[axis][-1] - min(values)) / width for axis, values, width in zip("xy", every, widths, strict=True))
-        at = [x * PLOT_PIXELS[0], y * PLOT_PIXELS[1]]
-        while any(abs(at[0] - other[0]) < LABEL_PIXELS[0] and abs(at[1] - other[1]) < LABEL_PIXELS[1] for other in placed):
-            at[1] += 1
-        placed.append((at[0], at[1]))
-        shift = {"xshift": 8, "yshift": round(at[1] - y * PLOT_PIXELS[1])}
-        font = {"size": 11, "color": line["line"]["color"]}
-        place = {"x": line["x"][-1], "y": line["y"][-1], "xanchor": "left", "showarrow": False}
-        labels.append({"text": line["name"].partition(" · ")[0], "font": font, **place, **shift})
-    return labels
+    ends = [
+        [(line[axis][-1] - low) / (max(values) - low or 1.0) * pixels for line in lines]
+        for axis, pixels in zip("xy", PLOT_PIXELS, strict=True)
+        if (values := [value for line in lines for value in line[axis]]) and (low := min(values)) is not None
+    ]
+    heights = _spread(*ends)
+    return [
+        {
+            **{"text": line["name"].partition(" · ")[0], "font": {"size": 11, "color": line["line"]["color"]}},
+            **{"x": line["x"][-1], "y": line["y"][-1], "xanchor": "left", "showarrow": False},
+            **{"xshift": 12, "yshift": round(height - y)},
+        }
+        for line, y, height in zip(lines, ends[1], heights, strict=True)
+    ]
+
+
+def _spread(x: list[float], y: list[float]) -> list[float]:
+    """Heights of labels at these places, in pixels, so that none covers another: towards the middle of the plot."""
+    is_high = sum(y) / len(y) > PLOT_PIXELS[1] / 2
+    heights = list(y)
+    placed: list[int] = []
+    for i in sorted(range(len(y)), key=lambda i: y[i], reverse=is_high):
+        while any(abs(x[i] - x[k]) < LABEL_PIXELS[0] and abs(heights[i] - heights[k]) < LABEL_PIXELS[1] for k in placed):
+            heights[i] += -1 if is_high else 1
+        placed.append(i)
+    return heights
 
 
 @cache

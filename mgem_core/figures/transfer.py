@@ -40,12 +40,12 @@ def screen(points: pd.DataFrame, view: View, marked: Sequence[str] = ()) -> Plai
     """A line per method, a point per strength with error bars, and dashed lines of equal ACC."""
     known = points.dropna(subset=list(AT))
     look = {
-        **{"type": "scatter", "mode": "lines+text", "textposition": "bottom left", "hoverinfo": "skip"},
+        **{"type": "scatter", "mode": "lines+text", "textposition": "bottom right", "hoverinfo": "skip"},
         **{"showlegend": False, "textfont": {"size": 10, "color": "#808080"}},
         "line": {"dash": "dash", "width": 1, "color": "#a0a0a0"},
     }
     equal = [
-        {"x": [x for x, _ in ends], "y": [y for _, y in ends], "text": ["", f"ACC {acc:g}"], **look}
+        {"x": [x for x, _ in ends], "y": [y for _, y in ends], "text": [f"ACC {acc:g}", ""], **look}
         | {"uid": _screen.uid(f"acc{acc:g}")}
         for acc, ends in equal_acc(known).items()
     ]

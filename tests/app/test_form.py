@@ -33,7 +33,7 @@ def test_a_custom_partition_is_a_method_by_itself():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_in_the_form_means_the_same_runs(name):
-    spec = PRESETS[name][1]
+    spec = PRESETS[name].spec
     again = form.build_spec(form.form_values(spec))
     assert set(spec.runs()) <= set(again.runs())
     if name != "built-in-digits":  # which is a product of modules and splits, where the form has families

@@ -64,7 +64,7 @@ def finished(server, home):
     """The address of a server with a finished sweep in its store."""
     store = Store(home / "runs.db")
     if not store.database.rows("SELECT 1 FROM sweeps"):
-        store.submit(PRESETS["quick-look"][1], "Quick look")
+        store.submit(PRESETS["quick-look"].spec, "Quick look")
     if store.resume(store.run_ids(1)) or store.has_queued_runs():  # whatever the tests before left
         chaos.mgem(home, "work", "--idle", "5")
     until(lambda: store.counts()["finished"] == 24, 180)

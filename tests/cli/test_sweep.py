@@ -52,7 +52,7 @@ def test_a_preset_may_be_changed(home):
     folder, _ = home
     assert main(["sweep", "--preset", "quick-look", "--seeds", "7", "--tasks", "2", "--detach"]) == 0
     configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").database.rows("SELECT config FROM runs")]
-    assert len(configs) == 12
+    assert len(configs) == 13
     assert {(config["seed"], config["tasks"]) for config in configs} == {(7, 2)}
 
 
