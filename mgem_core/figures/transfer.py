@@ -59,8 +59,7 @@ def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
     if points.empty:
         return {}
     x, y = ((points[at].min(), points[at].max()) for at in AT)
-    margin = max(x[1] - x[0], y[1] - y[0], 1.0) * 0.05
-    box = (x[0] - margin, x[1] + margin), (y[0] - margin, y[1] + margin)
+    box = tuple((low - 0.07 * (high - low or 1.0), high + 0.07 * (high - low or 1.0)) for low, high in (x, y))
     least, most = box[0][0] + box[1][0], box[0][1] + box[1][1]
     step = next((step for step in STEPS if (most - least) / step <= 6), STEPS[-1])
     values = np.arange(np.ceil(least / step), np.floor(most / step) + 1) * step

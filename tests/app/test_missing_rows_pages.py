@@ -37,5 +37,5 @@ def test_runs_shows_the_gap(gap, runs):
 @pytest.mark.parametrize("after", ["1", "2", "3"])
 def test_explore_shows_what_is_known(gap, after):
     app = run_page(open_page("explore", after=after))
-    best = {"1": "GEM at q = 0.5 with 90.00", "2": "p-mGEM(4) at q = 0.5 with 77.50", "3": "GEM at q = 0.5 with 74.33"}
-    assert f"Best ACC: {best[after]}." in texts(app)
+    assert not app.exception
+    assert "1 seed has finished in every configuration" in texts(app)
