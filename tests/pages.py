@@ -29,3 +29,8 @@ def texts(app: AppTest) -> str:
     """All sentences on a page."""
     kinds = (app.title, app.subheader, app.markdown, app.caption, app.info, app.warning, app.error)
     return " ".join(one.value for kind in kinds for one in kind)
+
+
+def tables(app: AppTest) -> str:
+    """The data of all tables on a page."""
+    return " ".join(str(one.proto) for one in app.get("bidi_component") if one.proto.component_name == "table")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from pages import PAGES, open_page, run_page, texts
+from pages import PAGES, open_page, run_page, tables, texts
 from small_store import SPEC, small_store
 from text import escape_markdown
 
@@ -31,10 +31,10 @@ def notice(store: Store) -> str:
 
 def test_explore_shows_the_numbers_of_the_new_store(store, first, tmp_path):
     app = open_page("explore")
-    assert "with 77.50." in texts(app)
+    assert "77.50" in tables(app)
     replace(store, small_store(tmp_path / "other.db", shift=5.0))
-    assert "with 82.50." in texts(run_page(app))
-    assert "with 77.50." not in texts(app)
+    assert "82.50" in tables(run_page(app))
+    assert "77.50" not in tables(app)
     assert [one.value for one in app.warning] == [notice(store)]
     assert not run_page(app).warning
 
@@ -51,7 +51,7 @@ def test_another_session_opens_the_new_store_without_a_notice(store, first, tmp_
     open_page("explore")
     replace(store, small_store(tmp_path / "other.db", shift=5.0))
     app = open_page("explore")
-    assert "with 82.50." in texts(app)
+    assert "82.50" in tables(app)
     assert not app.warning
 
 

@@ -16,6 +16,7 @@ from mgem_core.presets import PRESETS
 from mgem_core.store import Store
 
 pytestmark = pytest.mark.slow
+RUNS, CONFIGURATIONS = PRESETS["quick-look"].spec.runs(), 13  # of the quick look: its runs and configurations
 PLOT = "document.querySelectorAll('.plot')[{n}]"
 COUNT = "({plot}?._fullData ?? []).reduce((sum, trace) => sum + (trace.customdata?.length ?? 0), 0)"
 
@@ -41,12 +42,13 @@ def zoomed(page: Page) -> list[float]:
 
 def zoom(page: Page) -> None:
     """Drag over the middle of the frontier, and wait until the zoom has come to rest."""
+    whole = zoomed(page)
     box = page.locator(".plot .nsewdrag").first.bounding_box()
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
     page.mouse.up()
-    page.wait_for_function(f"{PLOT.format(n=0)}._fullLayout.xaxis.autorange === false")
+    page.wait_for_function(f"{PLOT.format(n=0)}._fullLayout.xaxis.range[0] > {whole[0]}")
     before = None
     while before != (before := zoomed(page)):
         page.wait_for_function(
@@ -67,7 +69,7 @@ def finished(server, home):
         store.submit(PRESETS["quick-look"].spec, "Quick look")
     if store.resume(store.run_ids(1)) or store.has_queued_runs():  # whatever the tests before left
         chaos.mgem(home, "work", "--idle", "5")
-    until(lambda: store.counts()["finished"] == 24, 180)
+    until(lambda: store.counts()["finished"] == len(RUNS), 180)
     return server
 
 
@@ -77,7 +79,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     page.get_by_role("button", name="Run the quick look").click()
 
     wait_for_points(page)
-    assert store.counts()["finished"] < 24, "points appear only when all is over"
+    assert store.counts()["finished"] < len(RUNS), "points appear only when all is over"
     wait_for_points(page, at_least=2)  # of one point alone there is nothing to zoom into
     zoom(page)
     before, count = zoomed(page), points(page)
@@ -90,7 +92,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     assert "sweep=s1" in page.evaluate("location.href")
 
     page.reload()
-    expect(page.get_by_text(re.compile(r"of 24 runs"))).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"of {len(RUNS)} runs"))).to_be_visible()
     wait_for_points(page)
     assert store.counts()["running"] > 0, "the reload came too late to show anything"
 
@@ -103,20 +105,20 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
 
     press(page, "Resume")
     expect(page.get_by_role("button", name="Finished", exact=True)).to_be_visible(timeout=120_000)
-    assert store.counts()["finished"] == 24
-    wait_for_points(page, 0, 12)
-    wait_for_points(page, 1, 12)
+    assert store.counts()["finished"] == len(RUNS)
+    wait_for_points(page, 0, CONFIGURATIONS)
+    wait_for_points(page, 1, CONFIGURATIONS)
 
 
 def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_same(page, finished, browser):
     open_address(page, f"{finished}/?sweep=s1")
     page.get_by_role("radio", name="cosine").or_(page.get_by_role("button", name="cosine")).first.click()
-    wait_for_points(page, 0, 12)
+    wait_for_points(page, 0, CONFIGURATIONS)
     rows = page.locator(".configurations tbody tr")
-    expect(rows).to_have_count(12)
+    expect(rows).to_have_count(CONFIGURATIONS)
     rows.nth(2).click()
-    sizes = f"{PLOT.format(n=0)}._fullData.flatMap((trace) => Array.isArray(trace.marker?.size) ? trace.marker.size : [])"
-    page.wait_for_function(f"{sizes}.filter((size) => size > 12).length === 1")
+    rims = f"{PLOT.format(n=0)}._fullData.flatMap((trace) => trace.customdata ? trace.marker.line.width : [])"
+    page.wait_for_function(f"{rims}.filter((width) => width === 3).length === 1")
     at = page.evaluate(
         f"""(() => {{ const plot = {PLOT.format(n=0)}, layout = plot._fullLayout, box = plot.getBoundingClientRect();
         const trace = plot._fullData.find((one) => one.name === "d-mGEM(2)");
@@ -137,7 +139,7 @@ def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_sa
     page.keyboard.press("Escape")
     other = browser.new_context(viewport={"width": 1280, "height": 1250}).new_page()
     open_address(other, link)
-    wait_for_points(other, 0, 12)
+    wait_for_points(other, 0, CONFIGURATIONS)
     expect(other.locator(".configurations tbody tr")).to_have_count(1)
     expect(other.locator(".configurations tbody tr").first).to_have_attribute("data-key", at[2])
     title = f"{PLOT.format(n=0)}._fullLayout.xaxis.title.text"
@@ -148,7 +150,7 @@ def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_sa
 
 def test_a_box_filters_the_table_and_show_all_takes_it_away(page, finished):
     open_address(page, f"{finished}/?sweep=s1")
-    wait_for_points(page, 0, 12)
+    wait_for_points(page, 0, CONFIGURATIONS)
     rows, plot = page.locator(".configurations tbody tr"), page.locator(".plot").first
     box = plot.locator(".nsewdrag").first.bounding_box()
     page.mouse.move(box["x"] + 20, box["y"] + 20)
@@ -159,10 +161,10 @@ def test_a_box_filters_the_table_and_show_all_takes_it_away(page, finished):
     page.mouse.down()
     page.mouse.move(box["x"] + at + 8, box["y"] + box["height"] - 2, steps=5)
     page.mouse.up()
-    expect(rows).not_to_have_count(12)
+    expect(rows).not_to_have_count(CONFIGURATIONS)
     assert rows.count() >= 1
     press(page, "Show all")
-    expect(rows).to_have_count(12)
+    expect(rows).to_have_count(CONFIGURATIONS)
     expect(plot.locator(".selectionlayer path")).to_have_count(0)
 
 
@@ -191,7 +193,7 @@ def expected_accuracies(store: Store, view: analysis.View) -> list[str]:
 
 def test_the_slider_goes_back_in_training(page, finished, store):
     open_address(page, f"{finished}/?sweep=s1&after=2")
-    wait_for_points(page, 1, 12)
+    wait_for_points(page, 1, CONFIGURATIONS)
     then, now = (expected_accuracies(store, analysis.View(after=after)) for after in (2, None))
     assert then != now
     assert accuracies(page) == then
@@ -204,7 +206,7 @@ def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, h
     few = ["--tasks", "2", "--iterations", "20", "--memory", "20", "--probe-every", "10"]
     chaos.mgem(home, "sweep", "--name", "Other", *few, "--modules", "2", "--splits", "2").communicate(timeout=60)
     open_address(page, f"{finished}/?sweep=s1")
-    wait_for_points(page, 1, 12)
+    wait_for_points(page, 1, CONFIGURATIONS)
     page.get_by_role("combobox", name="Sweep").click()
     page.get_by_role("option", name=re.compile("Other")).click()
     for n in (0, 1):
@@ -227,7 +229,7 @@ STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctyp
 
 def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, finished, store):
     open_address(page, f"{finished}/?sweep=s1")
-    wait_for_points(page, 0, 12)
+    wait_for_points(page, 0, CONFIGURATIONS)
     expected = measurements.points(store, frames.runs(store, 1), analysis.View())
     got: dict[tuple[str, str], bytes] = {}
     page.get_by_role("button", name="Export").click()
@@ -258,8 +260,8 @@ def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, f
             assert [float(row[column]) for row in table] == pytest.approx(expected[name].tolist(), abs=1e-12), (what, name)
     R = list(csv.DictReader(io.StringIO(got["R heat maps", "CSV"].decode())))
     first = [float(row["accuracy"]) for row in R[:9]]
-    seeds = [frames.matrix(store, run).to_numpy() for run in store.run_ids(1) if run in (1, 13)]
-    assert first == pytest.approx((sum(seeds) / 2).ravel().tolist())
+    seeds = [frames.matrix(store, run).to_numpy() for run in store.run_ids(1) if run % 13 == 1]
+    assert first == pytest.approx((sum(seeds) / 4).ravel().tolist())
     for row in expected.to_dict("records"):
         cell = text.mean_and_error(row["acc"], row["acc_std"]).replace(" ± ", r" \pm ").replace("−", "-")
         assert cell in got["Table", "LaTeX"].decode()
@@ -267,7 +269,9 @@ def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, f
             assert f'"{row["key"]}"' in got[what, "HTML"].decode()
     assert accuracies(page) == expected_accuracies(store, analysis.View())
     document = json.loads(got["Configs", "JSON"])
-    assert sorted(run["config"]["seed"] for run in document["runs"]) == [0] * 12 + [1] * 12
+    assert sorted(run["config"]["seed"] for run in document["runs"]) == [
+        seed for seed in range(4) for _ in range(CONFIGURATIONS)
+    ]
 
 
 def test_a_bad_partition_and_a_missing_dataset_are_explained_in_a_sentence(page, finished):
@@ -292,7 +296,7 @@ def test_a_bad_partition_and_a_missing_dataset_are_explained_in_a_sentence(page,
 def test_explore_has_no_serious_fault_for_those_who_cannot_see_it(browser, finished, scheme, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = open_address(context.new_page(), f"{finished}/?sweep=s1")
-    wait_for_points(page, 1, 12)
+    wait_for_points(page, 1, CONFIGURATIONS)
     wait_until_still(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
     assert not serious_faults(page)
