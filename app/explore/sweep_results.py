@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 from urllib.parse import urlencode
 
 import components
@@ -29,11 +30,11 @@ PLOT_WIDTH = 320  # pixels below which the plots are stacked
 
 def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> None:
     runs = session.read_runs(store, sweep)
-    points = measurements.points(store, runs, view, session.measurement_cache())
+    points = _read_points(store, sweep, runs, view)
     if view.gradient == "full" and points["y"].isna().all() and points["x"].notna().any():
         st.info("An older version measured these runs on the batch alone, so the frontier shows the batch's gradient.")
         view = replace(view, gradient="batch")
-        points = measurements.points(store, runs, view, session.measurement_cache())
+        points = _read_points(store, sweep, runs, view)
     selected, marked = (session.url_selection(name, set(points["key"])) for name in ("chosen", "marked"))
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container():
@@ -60,6 +61,12 @@ def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> 
             show_reason_for_no_points(runs, view, "Points appear once a run has learned its first task.")
     show_verdicts(store, sweep, runs, view)
     show_table(points, selected, marked)
+
+
+def _read_points(store: Store, sweep: int, runs: pd.DataFrame, view: View) -> pd.DataFrame:
+    cache = session.measurement_cache()
+    points = session.read_once("points", store, (sweep, view), lambda: measurements.points(store, runs, view, cache))
+    return cast("pd.DataFrame", points)
 
 
 def _show_plot(figure: PlainFigure, key: str, description: str, selected: list[str], revision: str) -> None:

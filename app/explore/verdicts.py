@@ -18,15 +18,14 @@ MORE_SEEDS = 3  # added by one click
 
 def show_verdicts(store: Store, sweep: int, runs: pd.DataFrame, view: View) -> None:
     """A sentence per line; as long as there are too few seeds, how many it takes, and a way to get them."""
-    measured = session.measurement_cache().read(store, runs["id"].tolist())
-    rows = analysis.runs_to_compare(runs, measured, view)
+    rows = session.read_once("runs to compare", store, (sweep, view), lambda: _read_rows(store, runs, view))
     lines = list(dict.fromkeys(rows["line"]))
     if len(lines) < 2:
         return
     default = lines.index(analysis.default_baseline(rows))
     help = "The line that the others are compared with. Runs are compared with runs of the same seed only."
     baseline = st.selectbox("Compare with", lines, default, key="baseline", width=260, help=help)
-    verdicts = paired.compare(rows, baseline)
+    verdicts = session.read_once("verdicts", store, (sweep, view, baseline), lambda: paired.compare(rows, baseline))
     seeds = len(verdicts[0].seeds) if verdicts else 0
     if seeds >= LEAST_SEEDS:
         st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))
@@ -35,6 +34,11 @@ def show_verdicts(store: Store, sweep: int, runs: pd.DataFrame, view: View) -> N
     st.markdown(f"{finished} finished in every configuration; it takes at least {LEAST_SEEDS} to tell a difference.")
     if rows["seed"].nunique() < LEAST_SEEDS:
         st.button(f"Add {MORE_SEEDS} seeds", on_click=add_seeds, args=(store, sweep))
+
+
+def _read_rows(store: Store, runs: pd.DataFrame, view: View) -> pd.DataFrame:
+    measured = session.measurement_cache().read(store, runs["id"].tolist())
+    return analysis.runs_to_compare(runs, measured, view)
 
 
 @session.explain_errors
