@@ -200,7 +200,8 @@ def test_a_run_that_is_tried_again_forgets_the_traceback(failed):
     assert (run["status"], run["error"], run["traceback"]) == ("queued", None, None)
 
 
-def test_the_page_of_a_run_says_why_it_started_again(home):
+def test_the_page_of_a_run_says_why_it_started_again(home, monkeypatch):
+    monkeypatch.setattr("runner_process.ensure_runner", lambda *options: None)
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base={"tasks": 2}))
     store.claim()
