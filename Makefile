@@ -9,7 +9,7 @@ run: .venv/installed
 	@$(BIN)/python -m mgem_core dashboard $(OPTIONS)
 
 test: lint
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow" -n 2 --dist loadfile
 
 slow: .venv/installed-dev
 	$(BIN)/python -m pytest -q -m slow

@@ -333,6 +333,8 @@ def test_probes_agree_with_gradients_computed_from_the_weights(monkeypatch):
     found = []
 
     def watch(learner, task, step, indices, observe=GEM.observe):
+        if not task or step % 5:
+            return observe(learner, task, step, indices)
         network, before = learner.network, [p.detach().clone() for p in learner.network.parameters()]
         sets = [*learner.stream.tasks[: task + 1], None]
         gradients = []
@@ -343,8 +345,7 @@ def test_probes_agree_with_gradients_computed_from_the_weights(monkeypatch):
         taken = observe(learner, task, step, indices)
         after = learner.network.parameters()
         z = torch.cat([((old - new) / learner.config.lr).flatten() for old, new in zip(before, after, strict=True)])
-        if task and step % 5 == 0:
-            found.append((z.detach(), gradients))
+        found.append((z.detach(), gradients))
         return taken
 
     monkeypatch.setattr(GEM, "observe", watch)
