@@ -17,13 +17,13 @@ CORE = (
     *("partition", "gradients", "dual", "direction", "engine", "checkpoints", "metrics", "randomness"),
     *(f"{folder}/__init__" for folder in FOLDERS),
 )
-LIBRARIES = ("torch", "numpy", "quadprog", "torchvision", "mlxtend")
+LIBRARIES = ("torch", "numpy", "quadprog", "torchvision", "mlxtend")  # a benchmark or network may name others
 
 
 def parts() -> list[str]:
     """Everything that decides the numbers of some run: files of code, and libraries."""
     files = [file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.py") if file.stem != "__init__"]
-    return [*CORE, *(f"{file.parent.name}/{file.stem}" for file in files), *LIBRARIES]
+    return [*CORE, *sorted(f"{file.parent.name}/{file.stem}" for file in files), *LIBRARIES]
 
 
 def shared_parts() -> list[str]:
@@ -33,13 +33,18 @@ def shared_parts() -> list[str]:
 
 def remember_code() -> None:
     """Take the fingerprints of the code that this process is about to load, and the versions of its libraries."""
-    for name in parts():
+    for name in parts_at_start():
         part_at_start(name)
 
 
 def code_has_changed() -> bool:
     """Does the code on disk, or an installed library, differ from what this process runs? Comments do not count."""
-    return any(part_on_disk(name) != part_at_start(name) for name in parts())
+    return parts() != parts_at_start() or any(part_on_disk(name) != part_at_start(name) for name in parts_at_start())
+
+
+@cache
+def parts_at_start() -> list[str]:
+    return parts()
 
 
 @cache
@@ -48,12 +53,17 @@ def part_at_start(name: str) -> str:
 
 
 def part_on_disk(name: str) -> str:
-    """A library's version, or a fingerprint of the code in a file; empty if it is not there, or being edited."""
+    """A library's version, or a fingerprint of a file's code and of the methods, benchmarks and networks that it imports.
+
+    Empty if it is not there, or being edited.
+    """
     try:
-        if name in LIBRARIES:
+        if "/" not in name and name not in CORE:
             return library_version(name)
-        status = (ROOT / f"{name}.py").stat()
-        return _code(ROOT / f"{name}.py", status.st_mtime_ns, status.st_size)
+        files = [name]
+        for file in files:  # which grows while it is read
+            files += [other for other in _code(file)[1] if other not in files]
+        return "".join(_code(file)[0] for file in files)
     except (OSError, SyntaxError, metadata.PackageNotFoundError):
         return ""
 
@@ -65,11 +75,34 @@ def library_version(library: str) -> str:
     return match[1] if match else metadata.version(library)
 
 
+def _code(name: str) -> tuple[str, list[str]]:
+    file = ROOT / f"{name}.py"
+    status = file.stat()
+    return _read_code(file, status.st_mtime_ns, status.st_size)
+
+
 @lru_cache(maxsize=1000)
-def _code(file: Path, changed: int, size: int) -> str:
-    """A fingerprint of the code in a file, without comments, docstrings and formatting; read again when it has changed."""
+def _read_code(file: Path, changed: int, size: int) -> tuple[str, list[str]]:
+    """A fingerprint of the code in a file, without comments, docstrings and formatting, and the parts that it imports.
+
+    The file is read again when it has changed.
+    """
     tree = ast.parse(file.read_bytes())
+    imported = _imported_parts(tree, file.parents[1])
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
             del node.body[0]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imported
+
+
+def _imported_parts(tree: ast.Module, root: Path) -> list[str]:
+    """The methods, benchmarks and networks that a file imports; files with an underscore are part of every key anyway."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    modules = [name.split(".")[1:] for name in sorted(names) if name.startswith("mgem_core.")]
+    parts = [module for module in modules if len(module) == 2 and module[0] in FOLDERS and not module[1].startswith("_")]
+    return ["/".join(part) for part in parts if (root / part[0] / f"{part[1]}.py").is_file()]

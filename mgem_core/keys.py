@@ -2,7 +2,7 @@
 
 It names the config (only the fields that matter to the method), the code that decides the numbers, the versions of the
 libraries that compute them, and the kind of device. Of the code, it takes what Python runs: comments, docstrings and
-formatting do not change it, nor do other methods, other benchmarks and other networks.
+formatting do not change it, nor do methods, benchmarks and networks that the run neither uses nor imports.
 """
 
 import ctypes

@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from mgem_core import RunConfig
 from mgem_core.config import explain
+from mgem_core.networks import NETWORKS
 from mgem_core.streams import BENCHMARKS
 
 
@@ -86,7 +87,7 @@ def test_a_config_survives_json():
             "modules is {'fc1': 0, 'fc2': 0, 'fc4': 0}; 'fc4' is no layer or tensor of this network; "
             "its parts are fc1, fc2, fc3.",
         ),
-        ({"network": "vgg"}, "network is 'vgg'; it must be one of conv5, conv-small, mlp, resnet18."),
+        ({"network": "vgg"}, f"network is 'vgg'; it must be one of {', '.join(NETWORKS)}."),
         ({"splits": 0}, "splits is 0; it must be greater than or equal to 1."),
         ({"splits": 300}, "splits is 300; memory holds 256 samples per task."),
         ({"splits": 11, "split_by": "class"}, "splits is 11; a task has 10 classes, and splits are by class."),
@@ -98,7 +99,7 @@ def test_a_config_survives_json():
         ({"seed": -1}, "seed is -1; it must be greater than or equal to 0."),
         ({"solver": "magic"}, "solver is 'magic'; it must be one of exact, approx."),
         ({"colour": "red"}, "colour is no field of a run; there are benchmark, method,"),
-        ({"benchmark": 3}, "benchmark is 3; it must be one of mnist5k-permutations,"),
+        ({"benchmark": 3}, f"benchmark is 3; it must be one of {', '.join(BENCHMARKS)}."),
         ({"iterations": "many"}, "iterations is 'many'; it must be a valid integer."),
         ({"device": "gpu"}, "device is 'gpu'; it must be auto, cpu, cuda, cuda:N or mps."),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from mgem_core import RunConfig, UsageError, run
+from mgem_core import RunConfig, UsageError, learners, run
 from mgem_core.dual import Restriction, solve
 from mgem_core.engine import RunCancelledError, _Run
 from mgem_core.events import Finished, Probed, Snapped, Started, Stepped, TaskLearned
@@ -15,11 +15,7 @@ from mgem_core.metrics import acc_fwd_bwd
 
 SHORT = {"tasks": 3, "iterations": 20, "memory": 40, "mer_replays": 1}
 METHODS = {
-    "single": {"method": "single"},
-    "independent": {"method": "independent"},
-    "ewc": {"method": "ewc"},
-    "mer": {"method": "mer"},
-    "GEM": {},
+    **{name: {"method": name} for name in learners.METHODS},
     "p-mGEM": {"modules": 4},
     "d-mGEM": {"splits": 2},
     "md-GEM": {"modules": 4, "splits": 2},

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import metadata
 
 import pytest
@@ -24,8 +25,13 @@ def code(tmp_path, monkeypatch):
     """A copy of the code that may be edited; keys are of that copy."""
     shutil.copytree(fingerprints.ROOT, tmp_path / "mgem_core", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(fingerprints, "ROOT", tmp_path / "mgem_core")
-    fingerprints.part_at_start.cache_clear()
+    forget_code()
     yield tmp_path / "mgem_core"
+    forget_code()
+
+
+def forget_code():
+    fingerprints.parts_at_start.cache_clear()
     fingerprints.part_at_start.cache_clear()
 
 
@@ -111,6 +117,18 @@ def test_a_process_notices_that_its_code_was_edited(code):
     assert expected_keys([RunConfig(method="ewc", device="cpu")]) != [ours]  # a process that starts now would not
 
 
+@pytest.mark.parametrize("folder", fingerprints.FOLDERS)
+def test_a_process_notices_a_new_file_and_that_one_is_gone(code, folder):
+    remember_code()
+    file = code / folder / "mine.py"
+    file.write_text("")
+    assert code_has_changed()
+    file.unlink()
+    assert not code_has_changed()
+    next((code / folder).glob("[a-z]*.py")).unlink()
+    assert code_has_changed()
+
+
 def test_a_file_that_is_half_written_counts_as_edited(code):
     remember_code()
     edit(code / "engine.py", "def run(", "def run(((")
@@ -170,16 +188,49 @@ def test_every_run_finds_its_own_files():
         assert (fingerprints.ROOT / "networks" / f"{network.build.__module__.rpartition('.')[2]}.py").is_file()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from mgem_core.streams.mnist5k import load_digits",
+        "from mgem_core.streams import register, mnist5k",
+        "import mgem_core.streams.mnist5k",
+        "def load():\n    from mgem_core.streams.middle import load_digits",
+    ],
+)
+def test_a_benchmark_may_take_its_data_from_another_one(code, line):
+    """The other one, and what that imports, is then part of its key; files that import each other do no harm."""
+    (code / "streams" / "mine.py").write_text(f"{line}\n")
+    (code / "streams" / "middle.py").write_text("from mgem_core.streams import mine, mnist5k\n")
+    mine, other = (fingerprints.part_on_disk(f"streams/{name}") for name in ("mine", "mnist"))
+    assert mine
+    edit(code / "streams" / "mnist5k.py", "TRAIN_PER_CLASS = 500, 400", "TRAIN_PER_CLASS = 500, 399")
+    assert fingerprints.part_on_disk("streams/mine") != mine
+    assert fingerprints.part_on_disk("streams/mnist") == other
+
+
+@pytest.mark.parametrize("owner", [*BENCHMARKS.values(), *NETWORKS.values()], ids=lambda owner: owner.name)
+def test_every_package_that_is_named_has_a_version_in_the_key(owner):
+    for package in owner.packages:
+        assert fingerprints.part_on_disk(package) == metadata.version(package)
+
+
+def test_the_data_of_a_benchmark_may_come_in_any_package(monkeypatch):
+    monkeypatch.setitem(BENCHMARKS, "mine", replace(BENCHMARKS["mnist5k-split"], name="mine", packages=("scipy",)))
+    before, version = expected_keys([RunConfig(benchmark="mine")]), fingerprints.library_version
+    monkeypatch.setattr(fingerprints, "library_version", lambda name: "0.0" if name == "scipy" else version(name))
+    assert expected_keys([RunConfig(benchmark="mine")]) != before
+
+
 DECIDE_NOTHING = {"mgem_core", "mgem_core.errors", "mgem_core.home", "mgem_core.config"}
 
 
 @pytest.mark.parametrize("folder", fingerprints.FOLDERS)
 def test_what_a_method_benchmark_or_network_imports_is_part_of_its_key(folder):
-    """Of the project, each file may import the core, what its folder shares, and what decides no number."""
-    shared = {f"mgem_core.{name}".replace("/", ".").removesuffix(".__init__") for name in fingerprints.shared_parts()}
+    """Of the project, each file may import the core, other methods, benchmarks and networks, and what decides no number."""
+    parts = {f"mgem_core.{name}".replace("/", ".").removesuffix(".__init__") for name in fingerprints.parts()}
     for file in (fingerprints.ROOT / folder).glob("*.py"):
         nodes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
         imported = {node.module for node in nodes if node.module != "mgem_core"}
         imported |= {f"mgem_core.{name.name}" for node in nodes if node.module == "mgem_core" for name in node.names}
         ours = {name for name in imported if name.startswith("mgem_core")}
-        assert ours <= shared | DECIDE_NOTHING, file.name
+        assert ours <= parts | DECIDE_NOTHING, file.name

@@ -1,6 +1,7 @@
 """One registry per kind of thing: nobody else has a list of methods, and a description says all that others need."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,11 @@ def test_a_description_fits_its_method(name):
     assert method.about
 
 
-def test_families_are_told_apart_by_their_symbols():
-    assert len({style.symbol for style in FAMILIES.values()}) == len(FAMILIES)
-    assert len({style.marker for style in FAMILIES.values()}) == len(FAMILIES)
+@pytest.mark.parametrize("part", ["symbol", "marker"])
+def test_families_are_told_apart_by_their_symbols(part):
+    taken = Counter(getattr(style, part) for style in FAMILIES.values())
+    shared = {name: getattr(style, part) for name, style in FAMILIES.items() if taken[getattr(style, part)] > 1}
+    assert not shared, f"take another {part} than these: {', '.join(sorted(taken))}"
 
 
 def test_options_are_told_apart():

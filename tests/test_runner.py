@@ -230,7 +230,8 @@ def test_code_that_is_edited_under_a_live_runner_is_the_code_that_trains(home, m
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "20")
     until(lambda: store.counts()["finished"] == 1)
     engine = project / "mgem_core" / "engine.py"
-    engine.write_text(engine.read_text().replace("100 * right / len(test)", "50 * right / len(test)"))
+    assert "100 * correct / len(test)" in engine.read_text()
+    engine.write_text(engine.read_text().replace("100 * correct / len(test)", "50 * correct / len(test)"))
     store.submit(SweepSpec(base=SHORT), again=True)
     until(lambda: store.counts()["finished"] == 2)
     old, new = store.run_records()

@@ -10,15 +10,22 @@ from pydantic import ValidationError
 from mgem_core import RunConfig
 from mgem_core.config import explain
 from mgem_core.figures.style import family
-from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, uses
+from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, method_specific_fields, uses
 from mgem_core.presets import STRENGTHS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
 
-BASELINES = {family: method for family, method in METHOD_OF_FAMILY.items() if not uses(method, "strength")}
 NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "probe_every")
 LABELS = {name: str(RunConfig.model_fields[name].description).capitalize() for name in NUMBERS}
-CHOICES = ("trigger", "step_length", "strength_per", "split_by", "strength_kind")  # fields with a few named values
+KNOBS = {  # a field that matters to some methods → its form value, and what a sentence calls it
+    "strength": ("strengths", "memory strength"),
+    "trigger": ("trigger", "trigger"),
+    "step_length": ("step_length", "length of a step"),
+    "strength_per": ("strength_per", "meaning of the strength per split"),
+    "split_by": ("split_by", "way to split the memory"),
+    "strength_kind": ("strength_kind", "meaning of the strength"),
+}
+CHOICES = tuple(name for name in KNOBS if name != "strength")  # those with a few named values
 RESTRICTIONS = {  # what one click sets
     "As in the paper": {"trigger": ["always"], "step_length": ["free"]},
     "As in GEM's code": {"trigger": ["violation"], "step_length": ["free"]},
@@ -70,7 +77,8 @@ def build_spec(values: dict[str, Any]) -> SweepSpec:
     base |= {"device": values["device"], **({"network": values["network"]} if values["network"] else {})}
     custom = [values["partition"]] if values["partition"].strip() else []
     D, K = [n for n in values["modules"] if n > 1], [n for n in values["splits"] if n > 1]
-    modular = {"p-mGEM", "md-GEM", "approx-GEM", *(name for name, method in BASELINES.items() if uses(method, "modules"))}
+    others = {family: method for family, method in METHOD_OF_FAMILY.items() if method != METHOD_OF_FAMILY["GEM"]}
+    modular = {"p-mGEM", "md-GEM", "approx-GEM", *(name for name, method in others.items() if uses(method, "modules"))}
     only_custom = bool(custom) and not modular & set(values["families"])  # no chosen family would use the partition
     families = [*values["families"], "p-mGEM"] if only_custom else values["families"]
     grids: dict[str, dict[str, list[Any]]] = {
@@ -82,15 +90,18 @@ def build_spec(values: dict[str, Any]) -> SweepSpec:
             **{"solver": ["approx"], "modules": [*values["modules"], *custom] or [1]},
             "splits": values["splits"] or [1],
         },
-        **{
-            name: {"method": [method], **({"modules": [1, *D, *custom]} if name in modular else {})}
-            for name, method in BASELINES.items()
-        },
+        **{name: {"method": [method], "modules": [1, *D, *custom], "splits": [1, *K]} for name, method in others.items()},
     }
-    of_gem = {"strength": values["strengths"], **{name: values[name] for name in CHOICES}}
-    chosen = [{**grids[name], **({} if name in BASELINES else of_gem)} for name in families]
     common = {"benchmark": values["benchmarks"], "seed": values["seeds"]}
-    return SweepSpec(base=base, grid=[{**common, **grid} for grid in chosen])
+    knobs = {name: values[value] for name, (value, _) in KNOBS.items()}
+    chosen = [{**common, **grids[name], **knobs} for name in families]
+    return SweepSpec(base=base, grid=[_used_fields(grid, name) for grid, name in zip(chosen, families, strict=True)])
+
+
+def _used_fields(grid: dict[str, list[Any]], family: str) -> dict[str, list[Any]]:
+    """Without the fields that only matter to other methods."""
+    others = {name for name in method_specific_fields() if not uses(METHOD_OF_FAMILY[family], name)}
+    return {name: values for name, values in grid.items() if name not in others}
 
 
 def expand_form(values: dict[str, Any]) -> tuple[str, list[RunConfig]]:
@@ -112,10 +123,8 @@ def _find_missing(values: dict[str, Any]) -> str:
     """What is still to be chosen, or which dataset is missing, in one sentence; empty if nothing is."""
     needed = {"benchmarks": "benchmark", "families": "method", "seeds": "seed"}
     has_partition = bool(values["partition"].strip())
-    if has_partition or set(values["families"]) - set(BASELINES):
-        needed |= {"strengths": "memory strength", "trigger": "trigger"}
-        needed |= {"step_length": "length of a step", "strength_per": "meaning of the strength per split"}
-        needed |= {"split_by": "way to split the memory", "strength_kind": "meaning of the strength"}
+    methods = {METHOD_OF_FAMILY[family] for family in (*values["families"], *(["GEM"] if has_partition else []))}
+    needed |= dict(KNOBS[name] for name in KNOBS if any(uses(method, name) for method in methods))
     for name, noun in needed.items():
         if not values[name]:
             return f"Choose at least one {noun}."

@@ -60,7 +60,7 @@ def show_form() -> DeltaGenerator:
     _show_pills("Methods", list(FAMILIES), "families")
     _show_module_counts()
     counts = sorted({2, 3, 4, 6, *st.session_state[widget_key("splits")]})
-    _show_pills("Split counts", counts, "splits", "Parts K of each task's memory, for d-mGEM, md-GEM and approx-GEM")
+    _show_pills("Split counts", counts, "splits", "Parts K of each task's memory, for methods such as d-mGEM that split it")
     st.multiselect(
         "Memory strengths",
         sorted({*STRENGTHS, 0.5, 30.0, *st.session_state[widget_key("strengths")]}),
@@ -163,7 +163,8 @@ def _show_module_counts() -> None:
     most = sum(len(layer.tensors) for layer in layers)
     chosen = st.session_state[widget_key("modules")]
     counts = sorted({*range(2, min(most, 9) + 1), *chosen})
-    _show_pills("Module counts", counts, "modules", "Parameter modules D, for p-mGEM, md-GEM, approx-GEM and A-GEM")
+    meaning = "Parameter modules D, for methods such as p-mGEM that restrict each module separately"
+    _show_pills("Module counts", counts, "modules", meaning)
     with st.container():
         bars = [partition_bar(layers, count) for count in sorted(chosen) if count <= most]
         st.html('<div style="display:grid;gap:6px">' + "".join(bars) + "</div>")

@@ -33,14 +33,16 @@ class Figure:
 
     name: str  # as the command line writes it
     title: str  # in menus
-    is_available: Callable[[Selection], bool]  # asked at every rerun of a page, so it must be quick
-    data: Callable[[Selection], pd.DataFrame] | None = None  # all that the versions show; a UsageError if there is nothing
+    # Does `data` (or `document`) raise no UsageError? Pages ask at every rerun, so the answer must be quick.
+    is_available: Callable[[Selection], bool]
+    # All that the versions show. If there is nothing: UsageError("nothing to show yet: no run has ….")
+    data: Callable[[Selection], pd.DataFrame] | None = None
     tidy: Callable[[pd.DataFrame, View], pd.DataFrame] = lambda data, view: data  # the data as csv, json and parquet
-    screen: Callable[[pd.DataFrame, View], PlainFigure | go.Figure] | None = None  # in the dashboard and html
-    printed: Callable[[pd.DataFrame, View], matplotlib.figure.Figure] | None = None  # png, svg and pdf
+    screen: Callable[[pd.DataFrame, View], PlainFigure | go.Figure] | None = None  # html; pages may draw it, too
+    printed: Callable[[pd.DataFrame, View], matplotlib.figure.Figure] | None = None  # png, svg, pdf; see _print.py
     latex: Callable[[pd.DataFrame, View, str], str] | None = None  # a table; the text names the source of the numbers
     document: Callable[[Selection], Any] | None = None  # json of a figure that has no data
-    uses_view: bool = True  # it shows one benchmark, as the view asks; otherwise, all runs as they are
+    uses_view: bool = True  # it shows the benchmark and the task of the view; otherwise, all runs as they are
     name_parts: Callable[[View], list[str]] = lambda view: []  # parts of the names of its files, besides benchmark and task
 
     @property

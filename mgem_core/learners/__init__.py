@@ -1,6 +1,7 @@
 """The methods. A new one is one new file here that calls `register` with a description, and its learner in the same file.
 
 Importing a file must not import torch, because the dashboard works without it: learners import it inside functions.
+Files whose names begin with an underscore are shared by the others and register nothing.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 class Style(NamedTuple):
     """How a family of configurations looks, in every plot and table."""
 
-    color: str
-    symbol: str  # plotly's name
-    marker: str  # matplotlib's
+    color: str  # as #RRGGBB
+    symbol: str  # plotly's name of it, which no other family has
+    marker: str  # matplotlib's, likewise
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,16 @@ class Method:
     about: str  # in a few words
     learner: type[Learner]
     label: Callable[[RunConfig], str]  # of a configuration in tables: its family, perhaps with numbers in parentheses
-    families: Mapping[str, Style]
-    fields: tuple[str, ...] = ()  # the fields of RunConfig that matter to it, besides those that matter to all
+    families: Mapping[str, Style]  # what its labels begin with, and how each of them looks; usually one
+    fields: tuple[str, ...] = ()  # which of modules, splits, strength, memory and so on, known to several methods, it uses
     options: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # fields of this method alone: type and Field
     fields_without_effect: Callable[[RunConfig], set[str]] = lambda config: set()  # because of other fields of the run
     keeps_samples_per_task: bool = False  # if so, a task must show at least `memory` samples
     shares_network: bool = True  # among its tasks; otherwise there is no transfer between them
-    cost: Callable[[RunConfig, int], float] = lambda config, task: 0.0  # of a step of a task beyond its batch, in samples
-    learning_rates: Mapping[str, float] = field(default_factory=dict)  # per benchmark, found by measurement
+    # (config, task counted from 0) → the samples that a step passes through the network besides its batch; it only serves
+    # to estimate how long runs take.
+    cost: Callable[[RunConfig, int], float] = lambda config, task: 0.0
+    learning_rates: Mapping[str, float] = field(default_factory=dict)  # benchmark → rate, measured; before the benchmark's
 
 
 METHODS: dict[str, Method] = {}

@@ -47,7 +47,7 @@ class Learner:
 
     @property
     def theta(self) -> list[Tensor]:
-        """The parameters of that network, to be changed in place."""
+        """The parameters of that network, to be changed in place; clone what is to be remembered."""
         return [p.detach() for p in self.network.parameters()]
 
     def network_of(self, task: int) -> nn.Module:
@@ -93,12 +93,13 @@ class Learner:
         return shown[np.sort(places)]
 
     def state(self) -> dict[str, Any]:
-        """All that a checkpoint needs: tensors and plain values."""
+        """All that a checkpoint needs: tensors, and numbers, texts, lists and dictionaries."""
         return {"networks": self.networks.state_dict()}
 
     def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
         """Continue from such a state, after so many steps; `shown` are the images that each finished task showed.
 
-        Raise any exception if the state cannot belong to this run.
+        Its tensors are in the CPU's memory, and must be copied to the device. Raise any exception if the state cannot
+        belong to this run.
         """
         self.networks.load_state_dict(state["networks"])

@@ -1,7 +1,8 @@
 """The networks. A new one is a new file here that calls `register`; importing it must not import torch.
 
 A network is described twice: `layers` is plain data, for partitions and pictures of them, and `build` makes the torch
-module. A test compares the two.
+module. A test compares the two. `_layer.py` has the kinds of layers as data, `_initialised.py` those of torch, under the
+same names; files whose names begin with an underscore register nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Network:
-    name: str
-    layers: Callable[[Shape, int, float], list[Layer]]  # (shape, classes, width) → the layers that have parameters
+    name: str  # as the user writes it
+    # (shape of an image, number of outputs, factor for all hidden widths) → the layers that have parameters, in their order
+    layers: Callable[[Shape, int, float], list[Layer]]
     build: Callable[[Shape, int, float], nn.Module]  # the same arguments → the module, initialised from torch's seed
-    smallest_side: int = 1  # of its images, in pixels
-    images_per_pass: int = 1024  # where a whole set of images is needed; perf/evaluation.py measures which is fastest
+    # The least height and width of an image, in pixels: there, a batch of one image can be learned. A batch norm needs more
+    # than one value per channel for that.
+    smallest_side: int = 1
+    images_per_pass: int = 1024  # when it is tested or probed on many images; perf/evaluation.py measures which is fastest
     packages: tuple[str, ...] = ()  # besides torch; their versions are part of the key
 
     def fits(self, shape: Shape) -> bool:

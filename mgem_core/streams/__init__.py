@@ -1,4 +1,8 @@
-"""The benchmarks. A new one is one new file here that calls `register` with a description."""
+"""The benchmarks. A new one is one new file here that calls `register` with a description.
+
+Importing a file must not import torch, because the dashboard works without it: benchmarks import it inside functions.
+Files whose names begin with an underscore are shared by the others and register nothing.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +30,18 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Benchmark:
-    name: str
-    title: str
+    name: str  # as the user writes it
+    title: str  # in menus and reports
     shape: tuple[int, int, int]  # of an image: channels, height, width
     classes: int  # outputs of the network
     train_per_task: int  # training images in the smallest task
-    classes_per_task: int
-    max_tasks: int
-    defaults: Mapping[str, Any]  # network, tasks, iterations, batch_size, memory
+    classes_per_task: int  # different labels in each task
+    max_tasks: int  # that a run may ask for
+    defaults: Mapping[str, Any]  # of these five fields of a run, all needed: network, tasks, iterations, batch_size, memory
     open: Callable[[int, int], Stream]  # (tasks, seed) → the stream
-    learning_rates: Mapping[str, float] = field(default_factory=dict)  # per method, found by measurement
+    learning_rates: Mapping[str, float] = field(default_factory=dict)  # method → rate, measured; others get the default
     dataset: Dataset | None = None  # None: built in
-    packages: tuple[str, ...] = ()  # that its data come in: their versions are part of the key
+    packages: tuple[str, ...] = ()  # installed packages that contain its data: their versions are part of the key
     module: str = ""  # the module whose code is part of the key; by default the one that defines `open`
 
     def missing(self) -> str:

@@ -1,11 +1,13 @@
 """Form values → SweepSpec, and back."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from explore import form
 from explore.partition_bar import network_layers, partition_bar
 
+from mgem_core.learners import METHOD_OF_FAMILY, METHODS
 from mgem_core.presets import PRESETS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
@@ -108,3 +110,16 @@ def test_a_gem_takes_module_counts_and_partitions_too():
     assert {run.label for run in runs} == {"A-GEM", "A-GEM(3)", "A-GEM(4)", "A-GEM(2*)"}
     values = form.form_values(form.build_spec(wanted))
     assert (values["families"], values["modules"], values["partition"]) == (["A-GEM"], [3, 4], "fc1=0,fc2=0,fc3=1")
+
+
+def test_a_new_method_takes_the_values_of_the_form_that_it_uses(monkeypatch):
+    fields = ("modules", "splits", "strength", "trigger", "memory")
+    mine = replace(METHODS["agem"], name="mine", label=lambda config: "Mine", fields=fields, options={})
+    monkeypatch.setitem(METHODS, "mine", mine)
+    monkeypatch.setitem(METHOD_OF_FAMILY, "Mine", "mine")
+    wanted = {**form.DEFAULTS, "families": ["Mine"], "modules": [4], "splits": [3], "strengths": [0.1, 0.5], "seeds": [0]}
+    problem, runs = form.expand_form(wanted)
+    assert problem == ""
+    assert {(run.modules, run.splits, run.strength) for run in runs} == set(product([1, 4], [1, 3], [0.1, 0.5]))
+    assert form.expand_form({**wanted, "trigger": []})[0] == "Choose at least one trigger."
+    assert form.expand_form({**wanted, "split_by": []})[0] == ""
