@@ -26,6 +26,9 @@ function prepareFigure(data, host) {
   for (const name of Object.keys(layout).filter((name) => /^[xy]axis/.test(name))) {
     Object.assign(layout[name], { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true });
   }
+  if (host.zoom?.revision === data.revision) {
+    for (const [name, range] of Object.entries(host.zoom.ranges)) layout[name] && (layout[name].range = range);
+  }
   const selected = new Set(data.selected);
   for (const trace of figure.data) {
     if (!trace.customdata) continue;
@@ -36,7 +39,18 @@ function prepareFigure(data, host) {
   return figure;
 }
 
+// The ranges that somebody chose. Plotly itself forgets them when the figure brings new ranges for new points.
+function rememberZoom(host, change) {
+  const names = Object.keys(change).filter((name) => /^[xy]axis.*\.range/.test(name)).map((name) => name.split(".")[0]);
+  if (!names.length) return;
+  const ranges = Object.fromEntries(names.map((name) => [name, [...host._fullLayout[name].range]]));
+  const before = host.zoom?.revision === host.revision ? host.zoom.ranges : {};
+  host.zoom = { revision: host.revision, ranges: { ...before, ...ranges } };
+}
+
 function addListeners(host, parent, Plotly) {
+  host.on("plotly_relayout", (change) => rememberZoom(host, change));
+  host.on("plotly_doubleclick", () => host.resetZoom());
   // The sidebar changes the width, too, not only the window.
   new ResizeObserver(() => host.clientWidth && Plotly.Plots.resize(host)).observe(parent);
   host.addEventListener("pointerdown", () => (host.isPressed = true), true);
@@ -67,11 +81,14 @@ export default function ({ parentElement, data, setStateValue }) {
   if (host.state === state) return;
   host.state = state;
   host.selected = data.selected;
+  host.revision = data.revision;
   const draw = (Plotly) => {
     if (host.isPressed) return (host.pendingDraw = () => draw(Plotly)); // new points wait while somebody drags
     const figure = prepareFigure(data, host);
-    const buttons = [["zoom2d", "pan2d", "select2d", "lasso2d"], ["resetScale2d"]];
-    const config = { displaylogo: false, modeBarButtons: buttons };
+    host.resetZoom = () => ((host.zoom = null), draw(Plotly));
+    const reset = { name: "resetZoom", title: "Show all points", icon: Plotly.Icons.home, click: () => host.resetZoom() };
+    const buttons = [["zoom2d", "pan2d", "select2d", "lasso2d"], [reset]];
+    const config = { displaylogo: false, doubleClick: false, modeBarButtons: buttons };
     const wasCleared = host.drawnSelection?.length && !data.selected.length; // plotly alone would keep the selection box
     host.drawnSelection = data.selected;
     Plotly.react(host, figure.data, figure.layout, config).then(

@@ -89,6 +89,8 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
         wait_for_finished(page, done + 1)
         assert zoomed(page) == before
     assert points(page) > count
+    page.locator(".plot .modebar-btn[data-title='Show all points']").first.click()
+    page.wait_for_function(f"{PLOT.format(n=0)}._fullLayout.xaxis.range[0] !== {before[0]}")
     assert "sweep=s1" in page.evaluate("location.href")
 
     page.reload()
