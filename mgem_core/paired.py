@@ -68,7 +68,7 @@ def in_words(verdict: Verdict) -> str:
     if verdict.at_equal_x:
         sentence = f"At equal retention {line} learns {abs(found.mean):.1f} % {more} than {baseline} ({interval})"
     else:
-        best = "both at their best strength, chosen on other seeds"
+        best = "at the best strength, chosen on other seeds"
         sentence = f"{line} ends with {abs(found.mean):.1f} points {more} ACC than {baseline} ({best}; {interval})"
     return f"{sentence}." if verdict.distinguishable else f"{sentence}: no difference can be told."
 

@@ -25,7 +25,7 @@ def show_welcome(store: Store) -> None:
         "learning new ones."
     )
     title, description, spec = PRESETS["quick-look"]
-    label = f"Run the quick look: {len(spec.runs())} short runs, less than a minute"
+    label = f"Run the quick look: {len(spec.runs())} short runs, about a minute"
     st.button(label, type="primary", on_click=launch, args=(store, spec, title))
     st.caption(f"{description}. Or choose your own settings on the left.")
     components.preload_plotly()

@@ -18,7 +18,7 @@ LEGEND = """\
 Differences from {baseline}, mean over {seeds} [95 % interval], after removing what all runs of a seed share.
 learned  ⟨g_t,z⟩ at equal ⟨g_s,z⟩, in percent; common: the share of the range that both lines cover
 ACC      at equal strengths, in points; best ACC: each line at its best strength, chosen on the other seeds
-*        can be told apart: the interval at equal ⟨g_s,z⟩, corrected for the number of lines (Holm), excludes zero"""
+*        can be told apart at equal ⟨g_s,z⟩ (a line without strengths: by its best ACC), after Holm's correction"""
 
 
 def add_commands(commands: Any) -> None:
