@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from mgem_core import analysis
 from mgem_core.figures.style import of_family
 from mgem_core.text import mean_and_error, strength
 
@@ -23,20 +22,15 @@ COLUMNS = [
 ]
 
 
-def table_rows(points: pd.DataFrame, all_points: pd.DataFrame) -> list[dict[str, Any]]:
-    """A row for each of `points`; the best of each measure among those that learned the most tasks is bold."""
-    leaders = analysis.leaders(all_points)
-    best = {name: leaders[name].max() for name in MEASURES}
-    most_learned = all_points["learned"].max()
-    columns = ["key", "line", "family", "q", "finished", "runs", "active", "learned", "progress", "curve", *MEASURES]
+def table_rows(points: pd.DataFrame) -> list[dict[str, Any]]:
+    """A row for each point. None is marked as the best: whether it is, only a comparison within seeds can tell."""
+    columns = ["key", "line", "family", "q", "finished", "runs", "active", "progress", "curve", *MEASURES]
     rows = []
     for point in points[[*columns, *(f"{name}_std" for name in MEASURES)]].to_dict("records"):
         cells = _plain_cells(point)
         for name in MEASURES:
             value = point[name] if point[name] == point[name] else None
-            has_learned_most = bool(point["learned"] == most_learned)
-            is_best = value is not None and has_learned_most and bool(round(value, 2) == round(best[name], 2))
-            cells[name] = {"text": mean_and_error(point[name], point[f"{name}_std"]), "value": value, "bold": is_best}
+            cells[name] = {"text": mean_and_error(point[name], point[f"{name}_std"]), "value": value}
         color = of_family(point["family"]).color
         rows.append({"key": point["key"], "color": color, "active": bool(point["active"]), "cells": cells})
     return rows

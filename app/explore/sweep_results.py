@@ -81,7 +81,7 @@ def show_table(points: pd.DataFrame, selected: list[str], marked: list[str]) -> 
             st.caption(f"{len(shown)} of {len(points)} configurations, as selected in the plots.")
             st.button("Show all", type="tertiary", on_click=select_points, args=([],))
     description = "ACC, FWD and BWD of every configuration"
-    components.show_table(COLUMNS, table_rows(shown, points), "table", description, marked, mark_rows)
+    components.show_table(COLUMNS, table_rows(shown), "table", description, marked, mark_rows)
 
 
 def show_progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
