@@ -1,12 +1,13 @@
 """Fingerprints of the code that decides numbers, and versions of the libraries that compute them.
 
-They are taken before that code is loaded (it is the first thing that `import mgem_core` does), so that an edit after that
-is noticed. This file imports nothing of the project.
+The code is read before it is loaded (it is the first thing that `import mgem_core` does), so that an edit after that is
+noticed. It is parsed when a fingerprint is needed: many commands need none. This file imports nothing of the project.
 """
 
 import ast
 import hashlib
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -32,24 +33,35 @@ def shared_parts() -> list[str]:
 
 
 def remember_code() -> None:
-    """Take the fingerprints of the code that this process is about to load, and the versions of its libraries."""
-    for name in parts_at_start():
-        part_at_start(name)
+    """Read the code that this process is about to load, and the versions of its libraries."""
+    code_at_start()
+    for library in LIBRARIES:
+        version_at_start(library)
 
 
 def code_has_changed() -> bool:
     """Does the code on disk, or an installed library, differ from what this process runs? Comments do not count."""
-    return parts() != parts_at_start() or any(part_on_disk(name) != part_at_start(name) for name in parts_at_start())
+    before, now = code_at_start(), _read_all()
+    return (
+        before.keys() != now.keys()
+        or any(now[name] != before[name] and _parse(now[name]) != _parse(before[name]) for name in now)
+        or any(part_on_disk(library) != version_at_start(library) for library in LIBRARIES)
+    )
 
 
 @cache
-def parts_at_start() -> list[str]:
-    return parts()
+def code_at_start() -> dict[str, bytes | None]:
+    return _read_all()
 
 
 @cache
+def version_at_start(library: str) -> str:
+    return part_on_disk(library)
+
+
 def part_at_start(name: str) -> str:
-    return part_on_disk(name)
+    """As `part_on_disk`, for the code and the libraries that this process runs."""
+    return _fingerprint(name, code_at_start().get) if _is_code(name) else version_at_start(name)
 
 
 def part_on_disk(name: str) -> str:
@@ -58,13 +70,8 @@ def part_on_disk(name: str) -> str:
     Empty if it is not there, or being edited.
     """
     try:
-        if "/" not in name and name not in CORE:
-            return library_version(name)
-        files = [name]
-        for file in files:  # which grows while it is read
-            files += [other for other in _code(file)[1] if other not in files]
-        return "".join(_code(file)[0] for file in files)
-    except (OSError, SyntaxError, metadata.PackageNotFoundError):
+        return _fingerprint(name, _read) if _is_code(name) else library_version(name)
+    except (OSError, metadata.PackageNotFoundError):
         return ""
 
 
@@ -75,28 +82,56 @@ def library_version(library: str) -> str:
     return match[1] if match else metadata.version(library)
 
 
-def _code(name: str) -> tuple[str, list[str]]:
-    file = ROOT / f"{name}.py"
-    status = file.stat()
-    return _read_code(file, status.st_mtime_ns, status.st_size)
+def _is_code(name: str) -> bool:
+    return "/" in name or name in CORE
 
 
-@lru_cache(maxsize=1000)
-def _read_code(file: Path, changed: int, size: int) -> tuple[str, list[str]]:
-    """A fingerprint of the code in a file, without comments, docstrings and formatting, and the parts that it imports.
+def _read_all() -> dict[str, bytes | None]:
+    return {name: _read(name) for name in parts() if _is_code(name)}
 
-    The file is read again when it has changed.
+
+def _read(name: str) -> bytes | None:
+    """The content of a file of code; None if it is not there."""
+    try:
+        return (ROOT / f"{name}.py").read_bytes()
+    except OSError:
+        return None
+
+
+def _fingerprint(name: str, read: Callable[[str], bytes | None]) -> str:
+    """The fingerprints of a file and of the files that it imports, whose contents `read` returns."""
+    files, fingerprints = [name], []
+    for file in files:  # which grows while it is read
+        fingerprint, imported = _parse(read(file))
+        files += [other for other in imported if other not in files and read(other) is not None]
+        fingerprints.append(fingerprint)
+    return "".join(fingerprints) if all(fingerprints) else ""
+
+
+@lru_cache(maxsize=200)
+def _parse(code: bytes | None) -> tuple[str, list[str]]:
+    """A fingerprint of a file's code, without comments, docstrings and formatting, and the parts that it may import.
+
+    The fingerprint of what is no code is empty.
     """
-    tree = ast.parse(file.read_bytes())
-    imported = _imported_parts(tree, file.parents[1])
+    try:
+        tree = ast.parse(code) if code is not None else None
+    except (SyntaxError, ValueError):  # ValueError: a null byte
+        tree = None
+    if tree is None:
+        return "", []
+    imported = _imported_parts(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
             del node.body[0]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imported
 
 
-def _imported_parts(tree: ast.Module, root: Path) -> list[str]:
-    """The methods, benchmarks and networks that a file imports; files with an underscore are part of every key anyway."""
+def _imported_parts(tree: ast.Module) -> list[str]:
+    """What a file imports from the folders: a method, benchmark or network, or a name that is not a file.
+
+    Files with an underscore are left out; they are part of every key anyway.
+    """
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -104,5 +139,4 @@ def _imported_parts(tree: ast.Module, root: Path) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     modules = [name.split(".")[1:] for name in sorted(names) if name.startswith("mgem_core.")]
-    parts = [module for module in modules if len(module) == 2 and module[0] in FOLDERS and not module[1].startswith("_")]
-    return ["/".join(part) for part in parts if (root / part[0] / f"{part[1]}.py").is_file()]
+    return ["/".join(part) for part in modules if len(part) == 2 and part[0] in FOLDERS and not part[1].startswith("_")]

@@ -31,8 +31,8 @@ def code(tmp_path, monkeypatch):
 
 
 def forget_code():
-    fingerprints.parts_at_start.cache_clear()
-    fingerprints.part_at_start.cache_clear()
+    fingerprints.code_at_start.cache_clear()
+    fingerprints.version_at_start.cache_clear()
 
 
 def edit(file, old, new):
@@ -117,6 +117,40 @@ def test_a_process_notices_that_its_code_was_edited(code):
     assert expected_keys([RunConfig(method="ewc", device="cpu")]) != [ours]  # a process that starts now would not
 
 
+def test_a_key_that_is_first_asked_for_after_an_edit_is_of_the_code_before_it(code):
+    (code / "streams" / "mine.py").write_text("from mgem_core.streams import mnist5k\n")
+    parts = ("learners/ewc", "streams/mine")
+    before, expected = list(map(fingerprints.part_on_disk, parts)), expected_keys([RunConfig(method="ewc", device="cpu")])
+    remember_code()
+    edit(code / "learners" / "ewc.py", "F += fisher_l", "F += 2 * fisher_l")
+    (code / "streams" / "mnist5k.py").unlink()
+    assert list(map(fingerprints.part_at_start, parts)) == before
+    assert [run_key(RunConfig(method="ewc"), "cpu")] == expected
+
+
+EDIT_WHILE_IT_IS_LOADED = """
+import sys
+from pathlib import Path
+
+class Editor:
+    def find_spec(self, name, path=None, target=None):
+        if name == "mgem_core.learners.ewc":
+            file = Path(path[0]) / "ewc.py"
+            file.write_text(file.read_text().replace("F += fisher_l", "F += 2 * fisher_l"))
+
+sys.meta_path.insert(0, Editor())
+import mgem_core.fingerprints
+print(mgem_core.fingerprints.ROOT, mgem_core.fingerprints.code_has_changed())
+"""
+
+
+def test_the_code_is_read_before_it_is_loaded(code):
+    command = [sys.executable, "-c", EDIT_WHILE_IT_IS_LOADED]
+    environment = {**os.environ, "PYTHONPATH": str(code.parent)}
+    process = subprocess.run(command, cwd=code.parent, env=environment, capture_output=True, text=True, check=False)
+    assert process.stdout == f"{code} True\n", process.stderr
+
+
 @pytest.mark.parametrize("folder", fingerprints.FOLDERS)
 def test_a_process_notices_a_new_file_and_that_one_is_gone(code, folder):
     remember_code()
@@ -129,9 +163,10 @@ def test_a_process_notices_a_new_file_and_that_one_is_gone(code, folder):
     assert code_has_changed()
 
 
-def test_a_file_that_is_half_written_counts_as_edited(code):
+@pytest.mark.parametrize("half", ["def run(((", "\0def run("])
+def test_a_file_that_is_half_written_counts_as_edited(code, half):
     remember_code()
-    edit(code / "engine.py", "def run(", "def run(((")
+    edit(code / "engine.py", "def run(", half)
     assert code_has_changed()
 
 
