@@ -20,6 +20,7 @@ lint: .venv/installed-dev
 	$(BIN)/mypy
 
 perf: .venv/installed-dev
+	$(BIN)/python -m perf.startup
 	$(BIN)/python -m perf.rows
 	$(BIN)/python -m perf.step
 	$(BIN)/python -m perf.evaluation

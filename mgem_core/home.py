@@ -9,6 +9,10 @@ def home() -> Path:
     return Path(os.environ.get("MGEM_HOME") or (of_project if of_project.is_dir() else "data_cache"))
 
 
+def store_path() -> Path:
+    return home() / "runs.db"
+
+
 def data_root() -> Path:
     return Path(os.environ.get("MGEM_DATA") or home())
 

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[1]
 APP = ROOT / "app"
 PAGES = sorted(APP.glob("*/page.py"))
 FORBIDDEN = ("torch", "torchvision", "ray")
-ALSO = ("mgem_core.cli", "mgem_core.dual", "mgem_core.metrics")  # these start or compute without torch, too
+COMMANDS = [f"mgem_core.cli.{path.stem}" for path in sorted((ROOT / "mgem_core" / "cli").glob("[a-z]*.py"))]
+ALSO = (*COMMANDS, "mgem_core.dual", "mgem_core.metrics")  # these start or compute without torch, too
 QUERIES: list[dict[str, str]] = [{}, {"runs": "r1"}, {"runs": "r1,r2"}, {"list": "Sweeps", "sweep": "s1"}]
 
 

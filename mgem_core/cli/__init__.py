@@ -1,6 +1,7 @@
 """The `mgem` command. Bad input exits with code 2 and one sentence; results go to stdout, progress to stderr.
 
-Each file of this package adds its subcommands to the parser in a function `add_commands`.
+Each command is a file of this package with a function `add_options(parser)`, which also sets the function to call. The
+file is imported when its command is called, so that a command waits for the libraries that it needs itself and no others.
 """
 
 import argparse
@@ -9,16 +10,28 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from pydantic import ValidationError
 
 from mgem_core import UsageError, __version__
-from mgem_core.cli import compare, dashboard, data, export, run, runs, sweep, work
 from mgem_core.cli._errors import print_error
 from mgem_core.config import explain
 
-GROUPS = (run, sweep, runs, work, compare, export, data, dashboard)  # in the order of `mgem --help`
+COMMANDS = {  # file → its line in `mgem --help`
+    "run": "train one configuration",
+    "sweep": "train a grid of configurations",
+    "presets": "list the presets",
+    "runs": "all sweeps and runs, or some of them in full",
+    "resume": "resume runs or sweeps",
+    "cancel": "cancel runs or sweeps",
+    "work": "be the runner of the store until it is idle",
+    "compare": "compare the lines of a sweep with a baseline",
+    "export": "plots, tables and configs as files",
+    "data": "list the benchmarks and their data, or fetch it",
+    "dashboard": "show the dashboard in a browser on this computer",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks ⟨ or █ still shows the rest
     try:
-        options = build_parser().parse_args(_join_negative_values(sys.argv[1:] if arguments is None else arguments))
+        options = parse(sys.argv[1:] if arguments is None else arguments)
         return int(options.command(options))
     except ValidationError as error:
         return print_error(explain(error), 2)
@@ -41,13 +54,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return print_error("stopped.", 130)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of the command that the arguments call; `command` is the function that carries it out."""
+    called = next((argument for argument in arguments if not argument.startswith("-")), "")
     parser = _Parser(prog="mgem", description="What does it cost to remember? Continual learning with fine-grained GEM.")
     parser.add_argument("--version", action="version", version=f"mgem {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    for group in GROUPS:
-        group.add_commands(commands)
-    return parser
+    for name, line in COMMANDS.items():
+        options = commands.add_parser(name, help=line, allow_abbrev=False)
+        if name == called:
+            import_module(f"mgem_core.cli.{name}").add_options(options)
+    return parser.parse_args(_join_negative_values(arguments))
 
 
 class _Parser(argparse.ArgumentParser):

@@ -9,9 +9,9 @@ from typing import Any
 from mgem_core import UsageError, analysis, frames, measurements, paired
 from mgem_core.cli._view import add_view_options, read_view
 from mgem_core.cli.runs import find_runs
+from mgem_core.home import store_path
 from mgem_core.paired import Estimate, Verdict
 from mgem_core.report import printable
-from mgem_core.runner.work import store_path
 from mgem_core.store import Store
 
 LEGEND = """\
@@ -21,8 +21,7 @@ ACC      at equal strengths, in points; best ACC: each line at its best strength
 *        can be told apart at equal ⟨g_s,z⟩ (a line without strengths: by its best ACC), after Holm's correction"""
 
 
-def add_commands(commands: Any) -> None:
-    parser = commands.add_parser("compare", help="compare the lines of a sweep with a baseline", allow_abbrev=False)
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_compare)
     parser.add_argument("sweep", metavar="SWEEP", help="s3")
     parser.add_argument("--baseline", default="", metavar="LINE", help="the line to compare with [GEM, or the first line]")

@@ -4,15 +4,13 @@ import argparse
 import errno
 import socket
 from pathlib import Path
-from typing import Any
 
 from mgem_core import UsageError
 
 ADDRESS = "127.0.0.1"  # the dashboard has no log-in, so no other computer may reach it
 
 
-def add_commands(commands: Any) -> None:
-    parser = commands.add_parser("dashboard", help="show the dashboard in a browser on this computer", allow_abbrev=False)
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_dashboard)
     parser.add_argument("--port", type=int, default=8501, metavar="N", help="the port it listens on [8501]")
 

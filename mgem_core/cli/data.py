@@ -4,7 +4,6 @@ import argparse
 import io
 import socket
 from contextlib import redirect_stdout
-from typing import Any
 
 from mgem_core import UsageError
 from mgem_core.cli._errors import print_error
@@ -14,9 +13,8 @@ from mgem_core.streams import BENCHMARKS, Dataset
 TIMEOUT = 30.0  # seconds without any data after which a download has failed
 
 
-def add_commands(commands: Any) -> None:
-    data = commands.add_parser("data", help="list the benchmarks and their data, or fetch it", allow_abbrev=False)
-    actions = data.add_subparsers(required=True, metavar="list|fetch")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(required=True, metavar="list|fetch")
     list_parser = actions.add_parser("list", help="which benchmarks have their data", allow_abbrev=False)
     list_parser.set_defaults(command=_list)
     fetch_parser = actions.add_parser("fetch", help="download what a benchmark needs", allow_abbrev=False)

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from mgem_core import UsageError, frames
 from mgem_core.analysis import benchmarks
@@ -12,13 +11,12 @@ from mgem_core.cli.runs import find_runs
 from mgem_core.figures import FIGURES, FORMATS
 from mgem_core.figures.files import export, file_name
 from mgem_core.figures.selection import Selection
+from mgem_core.home import store_path
 from mgem_core.report import printable
-from mgem_core.runner.work import store_path
 from mgem_core.store import Store
 
 
-def add_commands(commands: Any) -> None:
-    parser = commands.add_parser("export", help="plots, tables and configs as files", allow_abbrev=False)
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_export)
     parser.add_argument("of", metavar="SWEEP|RUN", help="s3, r12")
     parser.add_argument("--what", required=True, metavar="X", help=", ".join(FIGURES))

@@ -13,8 +13,7 @@ from mgem_core.events import Event, Finished
 from mgem_core.report import Progress, result, summary
 
 
-def add_commands(commands: Any) -> None:
-    parser = commands.add_parser("run", help="train one configuration", allow_abbrev=False)
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_run)
     for name, field in RunConfig.model_fields.items():
         choices = f" ({', '.join(get_args(field.annotation))})" if get_origin(field.annotation) is Literal else ""

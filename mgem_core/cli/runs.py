@@ -1,31 +1,20 @@
-"""The commands about stored runs: `mgem runs`, `mgem resume` and `mgem cancel`."""
+"""The command `mgem runs`, which lists what is stored, and how users name runs and sweeps."""
 
 import argparse
 import json
 from typing import Any
 
 from mgem_core import UsageError
-from mgem_core.cli.work import add_runner_options, runner_arguments
+from mgem_core.home import store_path
 from mgem_core.report import printable, stored_run
-from mgem_core.runner.work import ensure_runner, store_path
 from mgem_core.store import STATUSES, Store
 from mgem_core.text import mean_and_error
 
 
-def add_commands(commands: Any) -> None:
-    runs = commands.add_parser("runs", help="all sweeps and runs, or some of them in full", allow_abbrev=False)
-    runs.set_defaults(command=_list)
-    runs.add_argument("ids", nargs="*", metavar="RUN|SWEEP", help="r12, s3: these in full, with errors and tracebacks")
-    runs.add_argument("--json", action="store_true", help="print one JSON document")
-
-    resume = commands.add_parser("resume", help="resume runs or sweeps", allow_abbrev=False)
-    resume.set_defaults(command=_resume)
-    resume.add_argument("ids", nargs="+", metavar="RUN|SWEEP", help="r12, s3")
-    add_runner_options(resume)
-
-    cancel = commands.add_parser("cancel", help="cancel runs or sweeps", allow_abbrev=False)
-    cancel.set_defaults(command=_cancel)
-    cancel.add_argument("ids", nargs="+", metavar="RUN|SWEEP", help="r12, s3")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_list)
+    parser.add_argument("ids", nargs="*", metavar="RUN|SWEEP", help="r12, s3: these in full, with errors and tracebacks")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def find_runs(store: Store, ids: list[str]) -> list[int]:
@@ -75,17 +64,3 @@ def _print_details(run: dict[str, Any]) -> None:
     print(printable("       " + ", ".join(f"{name} {value}" for name, value in run["config"].items())))
     for line in (run["traceback"] or "").splitlines():
         print(f"       {printable(line)}")
-
-
-def _resume(options: argparse.Namespace) -> int:
-    runner = runner_arguments(options)
-    store = Store(store_path())
-    print(f"{store.resume(find_runs(store, options.ids))} runs queued again")
-    ensure_runner(*runner)
-    return 0
-
-
-def _cancel(options: argparse.Namespace) -> int:
-    store = Store(store_path())
-    store.cancel(find_runs(store, options.ids))
-    return 0

@@ -1,19 +1,19 @@
-"""The command `mgem sweep`, which trains a grid of configurations, and `mgem presets`."""
+"""The command `mgem sweep`, which trains a grid of configurations."""
 
 import argparse
 import json
 import sys
 import time
-from typing import Any
 
 from mgem_core import RunConfig, UsageError, frames
 from mgem_core.cli._sweep_table import sweep_table
 from mgem_core.cli.work import add_runner_options, runner_arguments
+from mgem_core.home import store_path
 from mgem_core.presets import PRESETS
 from mgem_core.progress import sweep_progress
 from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
-from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path
+from mgem_core.runner.work import default_workers, ensure_runner, refusal
 from mgem_core.store import Store
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec, estimate_seconds
@@ -22,8 +22,7 @@ from mgem_core.text import duration
 PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
 
 
-def add_commands(commands: Any) -> None:
-    parser = commands.add_parser("sweep", help="train a grid of configurations", allow_abbrev=False)
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_sweep)
     parser.add_argument("--preset", metavar="NAME", help=f"start from one of {', '.join(PRESETS)}")
     parser.add_argument("--name", default="", help="what to call it")
@@ -35,9 +34,6 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--detach", action="store_true", help="launch, and do not wait")
     parser.add_argument("--json", action="store_true", help="print one JSON document when all runs have ended")
     add_runner_options(parser)
-
-    presets = commands.add_parser("presets", help="list the presets", allow_abbrev=False)
-    presets.set_defaults(command=_presets)
 
 
 def _sweep(options: argparse.Namespace) -> int:
@@ -114,9 +110,3 @@ def _wait(store: Store, sweep: int, runner: list[str], workers: int) -> None:
         time.sleep(0.2)
     if live:
         sys.stderr.write("\r\033[K")
-
-
-def _presets(options: argparse.Namespace) -> int:
-    for name, (_, description, spec) in PRESETS.items():
-        print(f"{name:<26} {len(spec.runs()):>4} runs  {description}")
-    return 0

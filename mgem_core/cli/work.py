@@ -3,14 +3,12 @@
 import argparse
 import importlib.util
 import math
-from typing import Any
 
 from mgem_core import UsageError
 from mgem_core.runner.work import default_workers, work
 
 
-def add_commands(commands: Any) -> None:
-    parser = commands.add_parser("work", help="be the runner of the store until it is idle", allow_abbrev=False)
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_work)
     add_runner_options(parser)
 

@@ -9,16 +9,12 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from mgem_core.errors import UsageError
-from mgem_core.home import file_identity, home
+from mgem_core.home import file_identity, home, store_path
 from mgem_core.runner import Pool
 from mgem_core.runner.runner import Runner
 from mgem_core.store import Store
 
 LOCK_SECONDS = 4.0  # how long the runner waits for a locked store before it reports the problem and tries again
-
-
-def store_path() -> Path:
-    return home() / "runs.db"
 
 
 def acquire_lock(seconds: float) -> FileLock | None:

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_store import small_store
 
-from mgem_core.cli import main
+from mgem_core.cli import COMMANDS, main
 
 ROOT = Path(__file__).parents[2]
+SLOW_TO_IMPORT = {"matplotlib", "pandas", "plotly", "scipy", "streamlit", "torch"}
 
 
 @pytest.mark.parametrize("arguments", [["run", "--modules", "99"], ["fly"], [], ["run", "--lr"]])
@@ -30,3 +32,48 @@ def test_arguments_in_error_messages_cannot_control_the_terminal(home, arguments
     err = capsys.readouterr().err
     assert err.endswith("\n")
     assert err[:-1].isprintable()
+
+
+def test_every_file_is_a_command_with_a_line_in_the_help(capsys):
+    files = {path.stem for path in (ROOT / "mgem_core" / "cli").glob("*.py") if not path.stem.startswith("_")}
+    assert set(COMMANDS) == files
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(f"{name} {line}" in shown for name, line in COMMANDS.items())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    assert capsys.readouterr().out.startswith(f"usage: mgem {command} ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["work", "--help"], ["presets"], ["data", "list"], ["fly"]]
+)
+def test_commands_that_show_no_results_start_without_what_is_slow_to_import(arguments, tmp_path):
+    assert imported_by(arguments, tmp_path) & SLOW_TO_IMPORT == set()
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_runs_are_listed_without_what_is_slow_to_import(is_empty, tmp_path):
+    if not is_empty:
+        small_store(tmp_path / "runs.db").close()
+    assert imported_by(["runs"], tmp_path) & SLOW_TO_IMPORT == set()
+
+
+def test_the_check_of_imports_finds_them(tmp_path):
+    assert {"pandas", "numpy"} <= imported_by(["compare", "--help"], tmp_path)
+
+
+def imported_by(arguments, home):
+    """The packages that a command has imported when it ends."""
+    code = "import atexit, sys; atexit.register(lambda: print('\\n', *sys.modules)); from mgem_core.cli import main; main()"
+    command = [sys.executable, "-c", code, *arguments]
+    environment = {**os.environ, "MGEM_HOME": str(home)}
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    names = process.stdout.splitlines()[-1].split()
+    assert "mgem_core.cli" in names, process.stderr
+    return {name.partition(".")[0] for name in names}

@@ -6,7 +6,7 @@ from filled_store import SPEC
 
 from figures.exported import exported
 from mgem_core import RunConfig, frames
-from mgem_core.cli import build_parser
+from mgem_core.cli import parse
 from mgem_core.figures.configs import command
 from mgem_core.keys import expected_keys
 from mgem_core.sweeps import SweepSpec
@@ -26,7 +26,7 @@ CONFIGS = [
 def test_a_command_line_gives_the_same_config(fields):
     config = RunConfig(**fields).canonical()
     program, *arguments = shlex.split(command(config))
-    options = build_parser().parse_args(arguments)
+    options = parse(arguments)
     assert program == "mgem"
     assert RunConfig(**{name: getattr(options, name) for name in RunConfig.model_fields}) == config
 

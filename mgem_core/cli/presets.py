@@ -1,0 +1,15 @@
+"""The command `mgem presets`, which lists the grids that `mgem sweep --preset` can start from."""
+
+import argparse
+
+from mgem_core.presets import PRESETS
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_presets)
+
+
+def _presets(options: argparse.Namespace) -> int:
+    for name, (_, description, spec) in PRESETS.items():
+        print(f"{name:<26} {len(spec.runs()):>4} runs  {description}")
+    return 0

@@ -1,0 +1,49 @@
+"""How long commands take to start, against a Python that does nothing: all in turns, the best of several rounds."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from perf.timing import best_of
+
+COMMANDS = {  # what to start → the arguments of Python
+    "python -c pass": ("-c", "pass"),
+    "mgem --help": ("-m", "mgem_core", "--help"),
+    "mgem runs, empty store": ("-m", "mgem_core", "runs"),
+    "import mgem_core": ("-c", "import mgem_core"),
+    "import torch": ("-c", "import torch"),
+    "import mgem_core.engine": ("-c", "import mgem_core.engine"),  # what a worker waits for
+}
+WANTED = {"mgem --help": 0.5, "mgem runs, empty store": 0.7}
+
+
+def start(arguments: tuple[str, ...], home: Path) -> None:
+    environment = {**os.environ, "MGEM_HOME": str(home)}
+    subprocess.run([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, check=True)
+
+
+def seconds_of_children() -> float:
+    """Seconds of the processor that all processes started from here have taken; other programs do not disturb it much."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as home:
+        work = {name: partial(start, arguments, Path(home)) for name, arguments in COMMANDS.items()}
+        elapsed, processor = best_of(rounds, work), best_of(rounds, work, seconds_of_children)
+    print(f"Start-up in seconds, best of {rounds}: elapsed, and of the processor")
+    for name in COMMANDS:
+        wanted = f"   wanted: at most {WANTED[name]} s" if name in WANTED else ""
+        print(f"  {name:<24} {elapsed[name]:6.2f} {processor[name]:6.2f}{wanted}")
+
+
+if __name__ == "__main__":
+    main()
