@@ -51,6 +51,7 @@ def code_has_changed() -> bool:
 
 @cache
 def code_at_start() -> dict[str, bytes | None]:
+    """The content of each file, as it was before this process loaded it."""
     return _read_all()
 
 
