@@ -28,6 +28,10 @@ AXES: tuple[Axes, ...] = get_args(Axes)
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 CELLS: tuple[Cells, ...] = get_args(Cells)
 DIFFERENCES: tuple[Difference, ...] = get_args(Difference)
+CHOICES: dict[str, tuple[str, ...]] = {  # of the fields of a view
+    **{"axes": AXES, "gradient": GRADIENTS, "errors": ERRORS},
+    **{"measure": MEASURES, "cells": CELLS, "difference": DIFFERENCES},
+}
 STATUS_GROUPS = {"finished": ["finished"], "active": ["running", "queued"], "failed": ["failed", "diverged"]}
 NO_RESULT = ("failed", "diverged", "cancelled")  # statuses of runs that ended early
 COLUMN = {"raw": 0, "unit": 3, "cosine": 6}  # of x in Measurements.pairs; y follows, full and on the batch
@@ -134,7 +138,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
     if view.errors == "seeds":
         columns["by_seed"] = [
             {int(seeds[i]): {name: float(means[name][i]) for name in MEASURES} for i in of}
-            for of in _members(which, ~np.isnan(list(means.values())).all(axis=0))
+            for of in _members(which, ~np.isnan(np.array(list(means.values()))).all(axis=0))
         ]
     columns["front"] = pareto_front(np.column_stack([columns["x"], columns["y"]]))
     frame = runs.drop_duplicates("configuration").reset_index(drop=True)
@@ -194,9 +198,9 @@ def _of_shared_seeds(
 
 def _members(which: np.ndarray, chosen: np.ndarray) -> list[np.ndarray]:
     """The rows of each group, by number, that are chosen."""
-    rows = np.flatnonzero(chosen)
+    rows, count = np.flatnonzero(chosen), which.max(initial=-1) + 1
     rows = rows[np.argsort(which[rows], kind="stable")]
-    return np.split(rows, np.searchsorted(which[rows], np.arange(1, which.max(initial=-1) + 1)))[: which.max(initial=-1) + 1]
+    return np.split(rows, np.searchsorted(which[rows], np.arange(1, count + 1)))[:count]
 
 
 def _errors_within_seeds(values: np.ndarray, which: np.ndarray, seeds: np.ndarray) -> np.ndarray:

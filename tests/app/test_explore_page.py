@@ -105,7 +105,7 @@ def test_a_pair_that_was_not_learned_yet_is_explained(store):
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}))
     run, _ = store.claim()
     store.record([(run, TaskLearned(task, np.full(3, 80.0), 1.0)) for task in (0, 1)])
-    assert "After task 2, task 3 has not been learned yet" in texts(open_explore(pair="1 → 3", after="2"))
+    assert "task 3 has not been learned; choose another pair." in texts(open_explore(pair="1 → 3", after="2"))
 
 
 def test_stop_cancels_and_resume_queues_again(store):

@@ -122,12 +122,13 @@ def test_json_and_parquet_have_the_columns_and_numbers_of_csv(store, name):
 
 @pytest.mark.parametrize("name", WITH_DATA)
 def test_json_and_parquet_tell_missing_values_from_numbers(tmp_path, name):
-    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
+    grid = {"modules": [1, 4], "strength": [0.2, [0.5, 0.1]], "seed": [0]}
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid=grid))
     records = json.loads(exported(store, name, "json"))
     parquet = pd.read_parquet(io.BytesIO(exported(store, name, "parquet")))
     assert len(records) == len(parquet)
-    if "q" in parquet and len(parquet) == 2:  # a row per configuration
-        assert list(parquet["q"]) == [record["q"] for record in records] == ["0.2", "0.5, 0.1"]
+    if "configuration" in parquet:
+        assert list(parquet["q"]) == [record["q"] for record in records] == ["0.2", "0.5, 0.1"] * 2
     for column in parquet.columns.intersection(["acc_std", "gs_z_std"]):  # of one seed
         assert parquet[column].isna().all()
         assert {record[column] for record in records} == {None}

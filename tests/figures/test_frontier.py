@@ -8,8 +8,8 @@ from filled_store import SMALL, filled_store
 from figures.exported import exported, exported_csv
 from figures.lines import drawn_line, legend
 from mgem_core import UsageError
-from mgem_core.analysis import ERRORS, View
-from mgem_core.figures import frontier
+from mgem_core.analysis import View
+from mgem_core.figures import frontier, mark_points
 from mgem_core.sweeps import SweepSpec
 
 
@@ -31,13 +31,13 @@ def test_the_envelope_is_the_front_beneath_all_lines(points):
 
 
 def test_hiding_dominated_points_leaves_the_front(points):
-    shown = frontier.screen(points, View(), hide_dominated=True)["data"][1:]
+    shown = frontier.screen(points, View(hide_dominated=True))["data"][1:]
     assert sorted(key for trace in shown for key in trace["customdata"]) == sorted(points.loc[points["front"], "key"])
 
 
 def test_marked_points_have_a_thick_rim(points):
     marked = points["key"].iloc[0]
-    traces = frontier.screen(points, View(), marked=[marked])["data"][1:]
+    traces = mark_points(frontier.screen(points, View()), [marked])["data"][1:]
     rims = {
         key: rim for trace in traces for key, rim in zip(trace["customdata"], trace["marker"]["line"]["width"], strict=True)
     }
@@ -80,7 +80,7 @@ def test_markers_grow_with_the_strength_and_lines_are_named_at_their_ends(points
         sizes = trace["marker"]["size"]
         assert sizes == sorted(sizes)
         assert len(sizes) == 1 or sizes[0] < sizes[-1]
-    labels = {label["text"]: (label["x"], label["y"]) for label in figure["layout"]["annotations"]}
+    labels = {label["text"].partition("</span> ")[2]: (label["x"], label["y"]) for label in figure["layout"]["annotations"]}
     assert labels == {trace["name"]: (trace["x"][-1], trace["y"][-1]) for trace in figure["data"][1:]}
 
 
@@ -94,7 +94,9 @@ def test_the_axes_follow_the_points_and_not_their_errors(points):
 
 
 def test_error_bars_are_those_that_the_view_asks_for(points):
-    within, between, none = (frontier.screen(points, View(errors=errors))["data"][1] for errors in ERRORS)
+    within, between, none = (
+        frontier.screen(points, View(errors=errors))["data"][1] for errors in ("within", "between", "none")
+    )
     assert within["error_x"]["array"] == points.loc[points["line"] == within["name"], "x_within"].tolist()
     assert between["error_y"]["array"] == points.loc[points["line"] == within["name"], "y_sem"].tolist()
     assert "error_x" not in none
