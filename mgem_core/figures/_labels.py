@@ -5,7 +5,6 @@ the same number of pixels in each, so labels are placed for every size that is g
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +12,10 @@ from numpy.typing import NDArray
 
 Size = tuple[float, float]  # width and height, in pixels or points
 Place = tuple[float, float]
+Obstacles = NDArray[np.float64]  # [n, 3]: places, and the room around each
 SCREEN: tuple[Size, ...] = ((450, 300), (210, 300))  # plots on a desktop and on a phone, about
-MARKER = 7.0  # the radius of a marker
+MARKER, LINE = 7.0, 2.0  # the room that a marker and a line take on each side
+PIECES = 16  # into which a line between two points is cut, to see what it crosses
 OFFSET = 12.0  # of a label from the end of its line
 
 
@@ -51,25 +52,25 @@ def overlap(one: Label, other: Label, plots: Sequence[Size]) -> bool:
 def free_label(
     places: Sequence[Place],
     size: Size,
-    obstacles: NDArray[np.float64],
+    obstacles: Obstacles,
     labels: Sequence[Label],
     plots: Sequence[Size] = SCREEN,
 ) -> Label | None:
-    """A label to the upper right of the first of these places where it covers no obstacle [n, 2] and no other label."""
+    """A label to the upper right of the first of these places where it covers no obstacle and no other label."""
     for place in places:
         label = Label(place, (2, 1), size)
         boxes = [(label.box(plot), plot) for plot in plots]
         is_inside = all(right <= plot[0] and top <= plot[1] for (_, _, right, top), plot in boxes)
         is_covered = any(overlap(label, other, plots) for other in labels)
-        if is_inside and not is_covered and not any(_covers(box, obstacles * plot) for box, plot in boxes):
+        if is_inside and not is_covered and not any(_covers(box, obstacles, plot) for box, plot in boxes):
             return label
     return None
 
 
-def _covers(box: tuple[float, float, float, float], obstacles: NDArray[np.float64]) -> bool:
+def _covers(box: tuple[float, float, float, float], obstacles: Obstacles, plot: Size) -> bool:
     left, bottom, right, top = box
-    x, y = obstacles.reshape(-1, 2).T
-    return bool(((left - MARKER < x) & (x < right + MARKER) & (bottom - MARKER < y) & (y < top + MARKER)).any())
+    x, y, room = obstacles.T * [[plot[0]], [plot[1]], [1.0]]
+    return bool(((left - room < x) & (x < right + room) & (bottom - room < y) & (y < top + room)).any())
 
 
 def along(ends: Sequence[Place], count: int = 25) -> list[Place]:
@@ -79,11 +80,9 @@ def along(ends: Sequence[Place], count: int = 25) -> list[Place]:
     return [(x0 + share * (x1 - x0), y0 + share * (y1 - y0)) for share in shares]
 
 
-def joined(points: Sequence[Place], pieces: int = 12) -> list[Place]:
-    """The points of a line and places between them, as obstacles for labels."""
-    between = [
-        (x0 + i / pieces * (x1 - x0), y0 + i / pieces * (y1 - y0))
-        for (x0, y0), (x1, y1) in pairwise(points)
-        for i in range(pieces)
-    ]
-    return [*between, *points[-1:]]
+def obstacles_of(points: Sequence[Place], marker: float = MARKER) -> Obstacles:
+    """The markers of a line, and places close to each other between them."""
+    at = np.array(points, float).reshape(-1, 2)
+    shares = np.linspace(0, 1, PIECES, endpoint=False)[:, None, None]
+    between = (at[:-1] + shares * (at[1:] - at[:-1])).reshape(-1, 2)
+    return np.vstack([np.insert(between, 2, LINE, axis=1), np.insert(at, 2, marker, axis=1)])

@@ -15,7 +15,7 @@ import pandas as pd
 from mgem_core import text
 from mgem_core.analysis import View, by_strength
 from mgem_core.figures import PlainFigure
-from mgem_core.figures._labels import Label, Place, along, end_labels, free_label, joined
+from mgem_core.figures._labels import LINE, Label, Place, along, end_labels, free_label, obstacles_of
 from mgem_core.figures._points import error_column, is_hollow, seed_lines
 from mgem_core.figures.style import LineStyle, axis_titles, marker_growth, of_family
 
@@ -101,11 +101,12 @@ def _annotations(
         {**{"text": name, "x": x, "y": y}, **_anchor(label, {"size": 11})}
         for name, (x, y), label in zip(names, ends, labels, strict=False)
     ]
-    places = [joined([place(*point) for point in zip(line["x"], line["y"], strict=True)]) for line in lines]
-    obstacles = np.array([point for line in places for point in line])
-    for name, (start, end) in references.items():
+    drawn = [obstacles_of([place(*point) for point in zip(line["x"], line["y"], strict=True)]) for line in lines]
+    others = {name: [place(*end) for end in ends] for name, ends in references.items()}
+    for name, own in others.items():
         size = LETTER_PIXELS * len(name), LABEL_PIXELS - 1
-        if label := free_label(along([place(*start), place(*end)]), size, obstacles, labels):
+        obstacles = np.vstack([*drawn, *(obstacles_of(others[one], LINE) for one in others if one != name)])
+        if label := free_label(along(own), size, obstacles, labels):
             labels.append(label)
             at = [low + share * (high - low) for share, (low, high) in zip(label.place, ranges, strict=True)]
             found.append({**{"text": name, "x": at[0], "y": at[1]}, **_anchor(label, {"size": 10, "color": "#808080"})})

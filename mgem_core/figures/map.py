@@ -140,7 +140,7 @@ def screen(cells: pd.DataFrame, view: View) -> PlainFigure:
         **{"type": "heatmap", "uid": "map", "x": columns, "y": lines, "zmin": low, "zmax": high, "xgap": 1, "ygap": 1},
         "z": [[None if np.isnan(value) else value for value in row] for row in values],
         "text": texts,
-        **{"texttemplate": "%{text}", "hoverongaps": False, "colorbar": {"thickness": 10, "outlinewidth": 0}},
+        **{"texttemplate": "%{text}", "hoverongaps": False, "showscale": False},
         "colorscale": [[i / (len(colors) - 1), color] for i, color in enumerate(colors)],
         "hovertemplate": f"<b>%{{y}}</b>, q = %{{x}}<br>{title}: %{{z:.4g}}<extra></extra>",
     }
@@ -202,7 +202,7 @@ def subtitle(cells: pd.DataFrame, view: View, in_tex: bool = False) -> str:
     if view.cells == "values":
         return f"{title} · mean over {seeds}"
     if most < paired.LEAST_SEEDS:
-        return f"{title} · {seeds}; in ( ): not told from zero, which takes at least {paired.LEAST_SEEDS}"
+        return f"{title} · {seeds}; in ( ): cannot be told from zero, which takes at least {paired.LEAST_SEEDS} seeds"
     return f"{title} · {seeds}; in ( ): cannot be told from zero"
 
 

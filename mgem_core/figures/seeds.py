@@ -60,7 +60,7 @@ def screen(differences: pd.DataFrame, view: View) -> PlainFigure:
     for place, (line, (color, _, _)) in enumerate(styles.items()):
         rows = differences[differences["line"] == line]
         look = {"type": "scatter", "mode": "markers", "name": line, "showlegend": False}
-        dots = {"color": color, "size": 8, "opacity": 0.55}
+        dots = {"color": color, "size": 8, "opacity": 0.75}
         hover = "seed %{text}: %{x:+.3g}<extra></extra>"
         traces.append(
             {**look, "x": rows["difference"].tolist(), "y": [place - APART] * len(rows), "marker": dots}
@@ -74,12 +74,14 @@ def screen(differences: pd.DataFrame, view: View) -> PlainFigure:
             | {"uid": _screen.uid(line), "hovertemplate": hover.replace("-", "−") + "<extra></extra>"}
             | ({"error_x": bar} if np.isfinite(reach) else {})
         )
-    figure = _screen.figure(traces, f"difference to {differences['baseline'].iloc[0]}: {TITLES[view.difference]}", "")
+    title = f"difference to {differences['baseline'].iloc[0]}: <br>{TITLES[view.difference]}"  # two lines, for phones
+    figure = _screen.figure(traces, title, "")
     layout = figure["layout"]
-    layout["xaxis"] |= {"zeroline": True, "zerolinewidth": 2}
+    zero = {"type": "line", "x0": 0, "x1": 0, "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    layout["shapes"] = [{**zero, "line": {"color": "#808080", "width": 1.5}}]
     ticks = {"tickvals": list(range(len(styles))), "ticktext": list(styles), "range": [len(styles) - 0.5, -0.5]}
     layout["yaxis"] |= {**ticks, "zeroline": False, "automargin": True}
-    layout["margin"] = {"l": 8, "r": 24, "t": 8, "b": 48}
+    layout["margin"] = {"l": 8, "r": 24, "t": 8, "b": 64}
     return figure
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mgem_core.analysis import View, by_strength
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
-from mgem_core.figures._labels import Label, Place, along, free_label, joined
+from mgem_core.figures._labels import Label, Place, along, free_label, obstacles_of
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
 from mgem_core.learners import shares_network
@@ -94,7 +94,7 @@ def _draw_equal_acc(axes: Axes, points: pd.DataFrame) -> None:
         return (x - left) / (right - left), (y - low) / (high - low)
 
     paths = [by_strength(rows)[list(AT)].to_numpy(float) for _, rows in points.groupby("line")]
-    obstacles = np.array([at for path in paths for at in joined([place(*point) for point in path])])
+    obstacles = np.vstack([obstacles_of([place(x, y) for x, y in path], marker=4.0) for path in paths])
     labels: list[Label] = []
     for acc in _print.round_numbers().tick_values(left + low, right + high):
         if not (ends := _ends_within(acc, (left, right), (low, high))):
