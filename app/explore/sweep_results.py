@@ -68,7 +68,7 @@ def show_plot(selection: PageSelection, figure: Figure, selected: list[str], mar
         st.info(escape_markdown(f"{str(error)[:1].upper()}{str(error)[1:]}"))
         return
     plain, subtitle = drawn
-    st.markdown(f"**{figure.title}** · {re.sub('<.*?>', '', subtitle)}")
+    st.markdown(f"**{figure.title}** · {escape_markdown(re.sub('<.*?>', '', subtitle))}")
     x, y = (plain["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis"))
     description = f"{figure.title}: {f'{y} against {x}' if y else x}, {subtitle}"
     revision = " ".join([f"{selection.sweep}", view.benchmark, *figure.name_parts(view)])

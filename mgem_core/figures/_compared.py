@@ -34,5 +34,5 @@ def read_comparison(selection: Selection) -> Comparison:
     return Comparison(baseline, seeds, tables, lines.sort_values("line", key=lambda line: line.map(order)))
 
 
-def unknown(what: str) -> UsageError:
-    return UsageError(f"nothing to show yet: no run has {what} in two lines that can be compared.")
+def nothing_in_common(what: str, baseline: str) -> UsageError:
+    return UsageError(f"nothing to compare: no other line has {what} in common with {baseline}.")

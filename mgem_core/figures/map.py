@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mgem_core import paired, text
 from mgem_core.analysis import View
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register, strength
-from mgem_core.figures._compared import Comparison, read_comparison, unknown
+from mgem_core.figures._compared import Comparison, nothing_in_common, read_comparison
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import contrast, line_styles, measure_name
 
@@ -66,7 +66,7 @@ def _differences(comparison: Comparison, view: View) -> pd.DataFrame:
             cells.append((*row.values(), q, *numbers, len(seeds), False, baseline))
     frame = pd.DataFrame(cells, columns=COLUMNS)
     if frame["value"].isna().all():
-        raise unknown(f"finished and measured {view.measure} at the same strength")
+        raise nothing_in_common(f"a strength at which {view.measure} is known", baseline)
     known = frame["p"].notna()
     frame.loc[known, "p"] = paired.holm(frame.loc[known, "p"].tolist())
     frame["is_distinguishable"] = (frame["p"] < paired.LEVEL) & (len(seeds) >= paired.LEAST_SEEDS)

@@ -10,7 +10,7 @@ import pandas as pd
 from mgem_core import paired
 from mgem_core.analysis import View
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, frontier, register
-from mgem_core.figures._compared import read_comparison, unknown
+from mgem_core.figures._compared import nothing_in_common, read_comparison
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
 from mgem_core.text import pluralize
@@ -43,7 +43,8 @@ def data(selection: Selection) -> pd.DataFrame:
                 (*row.values(), baseline, kind, *one, *numbers) for one in zip(seeds, differences.values, strict=True)
             ]
     if not found:
-        raise unknown("finished and measured this")
+        common = {"retention": "a range of ⟨g_s,z⟩", "best": "seeds with a known ACC"}
+        raise nothing_in_common(common.get(kind, f"a strength at which {kind} is known"), baseline)
     names = ["line", "label", "family", "baseline", "of", "seed", "difference", "mean", "low", "high"]
     return pd.DataFrame(found, columns=names)
 
