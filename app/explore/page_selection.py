@@ -1,8 +1,7 @@
 """The runs that the page shows; this session reads their frames only once for all plots, until the store changes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import pandas as pd
 import session
@@ -18,17 +17,19 @@ class PageSelection(Selection):
         assert self.sweep is not None, "the page shows sweeps"
         return session.read_runs(self.store, self.sweep)
 
+    @property
+    def subject(self) -> tuple[Any, ...]:
+        """What the measures of the runs depend on, besides the store; other fields of the view only choose among them."""
+        view = self.view
+        return self.sweep, view.benchmark, view.axes, view.pair, view.after, view.gradient
+
     def points(self) -> pd.DataFrame:
-        return self._read_once("points", super().points, self.view.errors)
+        subject = (*self.subject, self.view.errors)
+        return cast("pd.DataFrame", session.read_once("points", self.store, subject, super().points))
 
     def runs_to_compare(self) -> pd.DataFrame:
-        return self._read_once("runs to compare", super().runs_to_compare)
-
-    def _read_once(self, name: str, read: Callable[[], pd.DataFrame], *more: object) -> pd.DataFrame:
-        """Read it again only if the store has changed, or a field of the view on which it depends."""
-        view = self.view
-        subject = (self.sweep, view.benchmark, view.axes, view.pair, view.after, view.gradient, *more)
-        return cast("pd.DataFrame", session.read_once(name, self.store, subject, read))
+        read = super().runs_to_compare
+        return cast("pd.DataFrame", session.read_once("runs to compare", self.store, self.subject, read))
 
 
 def select_sweep(store: Store, sweep: int, view: View) -> PageSelection:

@@ -27,6 +27,7 @@ from mgem_core.store import Store
 from mgem_core.text import duration, pluralize
 
 MOST_ERRORS = 3  # shown without a click
+PLOT_HEIGHT = 420  # pixels, unless a figure says otherwise
 PLOT_WIDTH = 320  # pixels below which the plots are stacked
 
 
@@ -72,7 +73,8 @@ def show_plot(selection: PageSelection, figure: Figure, selected: list[str], mar
     x, y = (plain["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis"))
     description = f"{figure.title}: {f'{y} against {x}' if y else x}, {subtitle}"
     revision = " ".join([f"{selection.sweep}", view.benchmark, *figure.name_parts(view)])
-    components.show_plot(mark_points(plain, marked), figure.name, description, selected, select_points, revision)
+    shown, height = mark_points(plain, marked), plain["layout"].get("height", PLOT_HEIGHT)
+    components.show_plot(shown, figure.name, description, selected, select_points, revision, height)
 
 
 def show_table(points: pd.DataFrame, selected: list[str], marked: list[str]) -> None:

@@ -20,7 +20,8 @@ def show_verdicts(selection: PageSelection) -> None:
     store, view, rows = selection.store, selection.view, selection.runs_to_compare()
     if rows["line"].nunique() < 2:
         return
-    verdicts = session.read_once("verdicts", store, (selection.sweep, view), lambda: paired.compare(rows, view.baseline))
+    subject = (*selection.subject, view.baseline)
+    verdicts = session.read_once("verdicts", store, subject, lambda: paired.compare(rows, view.baseline))
     seeds = len(verdicts[0].seeds) if verdicts else 0
     if seeds >= LEAST_SEEDS:
         st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))

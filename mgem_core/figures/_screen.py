@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_LABELS = 12  # lines that are labelled at their ends
 LETTER_PIXELS, LABEL_PIXELS = 6.2, 13  # the width of a letter and the height of a label, about
+HEIGHT, ROW_PIXELS = 420, 20  # of a plot on the page, and of a row at least
 LEGEND_PIXELS = 66  # the room of a legend, in which it can be scrolled
 MOST_IN_SVG = 1000  # points; WebGL draws more of them faster
 NEEDED = [  # columns of points
@@ -68,6 +69,13 @@ def figure(
     if has_legend:
         layout |= {"margin": {**LAYOUT["margin"], "r": 24, "b": LAYOUT["margin"]["b"] + LEGEND_PIXELS}}
     return {"data": traces, "layout": layout}
+
+
+def rows(figure: PlainFigure, count: int, bottom: int) -> PlainFigure:
+    """The figure with room for so many rows, whose names are left of it, and for what is below."""
+    figure["layout"]["margin"] = {"l": 8, "r": 24, "t": 8, "b": bottom}
+    figure["layout"]["height"] = max(HEIGHT, ROW_PIXELS * count + bottom)
+    return figure
 
 
 def _range(values: list[float]) -> tuple[float, float]:
@@ -151,7 +159,7 @@ def lines(
             **{"x": [row[at[0]] for row in rows], "y": [row[at[1]] for row in rows]},
             "line": {"color": color, "dash": dash, "width": 1.5},
             "marker": {
-                "color": color,
+                **{"color": color, "opacity": 1.0},  # points of different sizes would be faint otherwise
                 "symbol": [f"{symbol}-open" if row["hollow"] else symbol for row in rows],
                 "size": [9 * factor for factor in marker_growth(len(rows))],
                 "line": {"width": [1] * len(rows), "color": color},

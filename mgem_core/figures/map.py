@@ -144,11 +144,10 @@ def screen(cells: pd.DataFrame, view: View) -> PlainFigure:
         "colorscale": [[i / (len(colors) - 1), color] for i, color in enumerate(colors)],
         "hovertemplate": f"<b>%{{y}}</b>, q = %{{x}}<br>{title}: %{{z:.4g}}<extra></extra>",
     }
-    figure = _screen.figure([heat], strength.TITLE, "", lines[:1])
+    figure = _screen.figure([heat], strength.TITLE, "")
     figure["layout"]["xaxis"] |= {"type": "category", "showgrid": False}
     figure["layout"]["yaxis"] |= {"type": "category", "showgrid": False, "autorange": "reversed", "automargin": True}
-    figure["layout"]["margin"] = {"l": 8, "r": 8, "t": 8, "b": 48}
-    return figure
+    return _screen.rows(figure, len(lines), 48)
 
 
 def difference_title(cells: pd.DataFrame, view: View, in_tex: bool = False) -> str:

@@ -82,8 +82,7 @@ def screen(differences: pd.DataFrame, view: View) -> PlainFigure:
     layout["shapes"] = [{**zero, "line": {"color": "#808080", "width": 1.5}}]
     ticks = {"tickvals": list(range(len(styles))), "ticktext": list(styles), "range": [len(styles) - 0.5, -0.5]}
     layout["yaxis"] |= {**ticks, "zeroline": False, "automargin": True}
-    layout["margin"] = {"l": 8, "r": 24, "t": 8, "b": 64}
-    return figure
+    return _screen.rows(figure, 2 * len(styles), 64)
 
 
 @_print.printing()

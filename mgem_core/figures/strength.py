@@ -90,7 +90,10 @@ def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     for row in constant.to_dict("records"):
         color = styles[row["line"]].color
         handles.append(axes.axhline(row[view.measure], color=color, ls=":", lw=1.1, label=row["line"]))
-    axes.autoscale(axis="y") if len(constant) else None
+    if len(constant):
+        low, high = axes.get_ylim()
+        room = 0.05 * (high - low)
+        axes.set_ylim(min(low, constant[view.measure].min() - room), max(high, constant[view.measure].max() + room))
     axes.set_xticks(list(marks), list(marks.values()))
     _print.draw_legend(figure, handles)
     return figure

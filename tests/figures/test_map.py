@@ -1,6 +1,7 @@
 """The map: values, or paired differences to a baseline of which it says which can be told from zero."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
@@ -136,3 +137,10 @@ def test_one_line_alone_has_nothing_to_be_compared_with(tmp_path):
             exported(store, name, "csv")
         assert not FIGURES[name].is_available(Selection(store, 1))
     assert len(exported_csv(store, "map", View(cells="values"))) == 2
+
+
+def test_many_rows_make_the_plot_higher(compared):
+    cells = cells_of(compared)
+    many = pd.concat([cells.assign(line=cells["line"] + f" · memory {i}") for i in range(12)])
+    assert map.screen(cells, View())["layout"]["height"] == 420
+    assert map.screen(many, View())["layout"]["height"] > 36 * 20
