@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import session
 import streamlit as st
 from text import benchmark_title
 
@@ -23,8 +24,9 @@ def show_export_menu(store: Store, sweep: int | None, view: View, runs: list[int
         if len(benchmarks) > 1:
             benchmark = st.selectbox("Benchmark", benchmarks, format_func=benchmark_title, key="export on")
             view = replace(view, benchmark=benchmark)
-        selection = Selection(store, sweep, runs, view)
-        if not figure.is_available(selection):
+        selection = Selection(store, sweep, runs, view, session.measurement_cache())
+        subject = (name, sweep, runs, view)
+        if not session.read_once("can be exported", store, subject, lambda: figure.is_available(selection)):
             st.info(f"{figure.title}: there is nothing to export yet.")
             return
         files = {format: file_name(selection.name(), figure, format, view) for format in figure.formats}

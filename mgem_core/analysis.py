@@ -18,11 +18,20 @@ from mgem_core.paired import within_seed_errors
 
 Axes = Literal["unit", "raw", "cosine"]
 Gradient = Literal["full", "batch"]
-Errors = Literal["within", "between", "none"]
+Errors = Literal["within", "between", "seeds", "none"]
+Measure = Literal["acc", "fwd", "bwd", "x", "y"]
+Cells = Literal["differences", "values"]
+Difference = Literal["retention", "acc", "fwd", "bwd", "best"]
 ERRORS: tuple[Errors, ...] = get_args(Errors)
 GRADIENTS: tuple[Gradient, ...] = get_args(Gradient)
 AXES: tuple[Axes, ...] = get_args(Axes)
-MEASURES = ("acc", "fwd", "bwd", "x", "y")
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+CELLS: tuple[Cells, ...] = get_args(Cells)
+DIFFERENCES: tuple[Difference, ...] = get_args(Difference)
+CHOICES: dict[str, tuple[str, ...]] = {  # of the fields of a view
+    **{"axes": AXES, "gradient": GRADIENTS, "errors": ERRORS},
+    **{"measure": MEASURES, "cells": CELLS, "difference": DIFFERENCES},
+}
 STATUS_GROUPS = {"finished": ["finished"], "active": ["running", "queued"], "failed": ["failed", "diverged"]}
 NO_RESULT = ("failed", "diverged", "cancelled")  # statuses of runs that ended early
 COLUMN = {"raw": 0, "unit": 3, "cosine": 6}  # of x in Measurements.pairs; y follows, full and on the batch
@@ -37,7 +46,12 @@ class View:
     pair: tuple[int, int] | None = (0, 1)  # (s, t), counted from 0, as in the paper's figure; the mean of all if None
     after: int | None = None  # the state after that many tasks; the current one if None
     gradient: Gradient = "full"  # y is ⟨g_t,z⟩ on the whole training set, or ⟨g,z⟩ on the batch
-    errors: Errors = "within"  # error bars: standard errors within seeds, between seeds, or none
+    errors: Errors = "within"  # error bars: standard errors within or between seeds; a faint line per seed; or none
+    measure: Measure = "acc"  # against strength and in the map; x and y are those of the frontier
+    baseline: str = ""  # the line that others are compared with; `default_baseline` if empty
+    cells: Cells = "differences"  # of the map: to the baseline, or the values themselves
+    difference: Difference = "retention"  # per seed: of y at equal x; at equal strengths; of ACC at the best strength
+    hide_dominated: bool = False  # draw only the points that no other dominates in the frontier
 
 
 class Measurements(NamedTuple):
@@ -84,9 +98,11 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
 def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
     """One row per configuration among `runs` (a frame of frames.runs), in the order of their first runs.
 
-    key, line, label, family, q and the fields of its config. x, y, acc, fwd, bwd, each with _std and _sem over seeds and
-    _within, the standard error within seeds (`paired.within_seed_errors`): all over the seeds that every configuration with
-    a value has, `seeds` of them, and that learned the most tasks, `learned`. curve: its mean over seeds; runs, finished,
+    key, line, lines, label, family, q and the fields of its config. x, y, acc, fwd, bwd, each with _std and _sem over seeds
+    and _within, the standard error within seeds (`paired.within_seed_errors`): all over the seeds that have ended in every
+    configuration with a result (`_of_shared_seeds`). Of acc: seeds, their number; other_seeds, those that ended here but
+    are left out; is_shared, whether the means are over shared seeds. learned: the most tasks of a seed. by_seed: the
+    values in the means, {seed: {measure: value}}, if the view shows every seed. curve: its mean over seeds; runs, finished,
     active, failed, progress, seconds; front: not dominated in (x, y) by any other. A value that needs a missing row of R is
     left out of the means; it is NaN where no seed has it.
     """
@@ -102,16 +118,28 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
     }
     for name, statuses in STATUS_GROUPS.items():
         columns[name] = np.bincount(which, runs["status"].isin(statuses), len(configurations)).astype(int)
+    has_ended = (runs["status"] == "finished" if view.after is None else runs["learned"] == view.after).to_numpy()
+    seeds = runs["seed"].to_numpy()
+    means: dict[str, np.ndarray] = {}
     for name in (*MEASURES, "progress", "seconds"):
         values = runs[name].to_numpy(float)
         if name in ("acc", "fwd", "bwd"):
             values = np.where(behind, np.nan, values)  # seeds that learned fewer tasks join later
         if name in MEASURES:
-            values = _of_shared_seeds(values, which, runs["seed"].to_numpy())
+            values, is_shared = _of_shared_seeds(values, which, seeds, has_ended)
+            means[name] = values
+            columns[f"{name}_within"] = _errors_within_seeds(values, which, seeds)
         columns[name], columns[f"{name}_std"], columns[f"{name}_sem"] = over_seeds(values, which)
-        columns[f"{name}_within"] = _errors_within_seeds(values, which, runs["seed"].to_numpy())
         if name == "acc":
             columns["seeds"] = np.bincount(which, ~np.isnan(values), len(configurations)).astype(int)
+            left_out = has_ended & np.isnan(values) & runs["acc"].notna().to_numpy()
+            columns["other_seeds"] = [tuple(seeds[i]) for i in _members(which, left_out)]
+            columns["is_shared"] = is_shared
+    if view.errors == "seeds":
+        columns["by_seed"] = [
+            {int(seeds[i]): {name: float(means[name][i]) for name in MEASURES} for i in of}
+            for of in _members(which, ~np.isnan(np.array(list(means.values()))).all(axis=0))
+        ]
     columns["front"] = pareto_front(np.column_stack([columns["x"], columns["y"]]))
     frame = runs.drop_duplicates("configuration").reset_index(drop=True)
     return pd.concat([frame.drop(columns=[name for name in columns if name in frame]), pd.DataFrame(columns)], axis=1)
@@ -133,19 +161,46 @@ def default_baseline(runs: pd.DataFrame) -> str:
     return str(next(iter([*runs.loc[runs["label"] == "GEM", "line"], *runs["line"]]), ""))
 
 
+def seeds_in_words(points: pd.DataFrame) -> str:
+    """Over how many seeds the means are: 4 shared seeds, 2 more in some configurations."""
+    shared = points.loc[points["is_shared"], "seeds"]
+    more = len(set().union(*points["other_seeds"]))
+    if shared.empty:
+        return "no shared seed yet"
+    words = text.pluralize(int(shared.max()), "shared seed")
+    return f"{words}, {more} more in some configurations" if more else words
+
+
 @lru_cache(maxsize=20_000)
 def _short_hash(configuration: str) -> str:
     return hashlib.sha256(configuration.encode()).hexdigest()[:8]
 
 
-def _of_shared_seeds(values: np.ndarray, which: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-    """The values of the seeds that every configuration with a value has, NaN for others; all values if there is none.
+def _of_shared_seeds(
+    values: np.ndarray, which: np.ndarray, seeds: np.ndarray, has_ended: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The values that count in the means, NaN for others; and which configurations, by number, have means of shared seeds.
 
     Seeds differ much more than configurations do, so means over different seeds would show differences that are not there.
+    A seed is shared if it ended with a value in every configuration in which any seed did. A configuration of which none
+    ended is shown as far as it is; without a shared seed, so are all.
     """
-    known = pd.DataFrame({"which": which, "seed": seeds})[~np.isnan(values)].drop_duplicates()
-    has_all = known["seed"].value_counts() == known["which"].nunique()
-    return np.where(np.isin(seeds, has_all[has_all].index), values, np.nan) if has_all.any() else values
+    known = ~np.isnan(values)
+    ended = pd.DataFrame({"which": which, "seed": seeds})[known & has_ended].drop_duplicates()
+    has_all = ended["seed"].value_counts() == ended["which"].nunique()
+    is_shared = np.zeros(which.max(initial=-1) + 1, bool)
+    if not has_all.any():
+        return values, is_shared
+    is_shared[ended["which"].unique()] = True
+    counts = np.where(is_shared[which], has_ended & np.isin(seeds, has_all[has_all].index), True)
+    return np.where(counts, values, np.nan), is_shared
+
+
+def _members(which: np.ndarray, chosen: np.ndarray) -> list[np.ndarray]:
+    """The rows of each group, by number, that are chosen."""
+    rows, count = np.flatnonzero(chosen), which.max(initial=-1) + 1
+    rows = rows[np.argsort(which[rows], kind="stable")]
+    return np.split(rows, np.searchsorted(which[rows], np.arange(1, count + 1)))[:count]
 
 
 def _errors_within_seeds(values: np.ndarray, which: np.ndarray, seeds: np.ndarray) -> np.ndarray:

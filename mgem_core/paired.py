@@ -33,6 +33,17 @@ class Estimate(NamedTuple):
     seeds: int
 
 
+class Differences(NamedTuple):
+    """A difference of two lines in each seed that they share."""
+
+    values: Floats  # [seeds]; NaN: unknown
+    margin: float = 0.0  # that a difference must exceed to count as one
+    common: float = 1.0  # the share of the range that both lines cover
+
+    def estimate(self) -> Estimate | None:
+        return estimate(self.values, self.margin)
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A line against the baseline. Differences are line minus baseline."""
@@ -98,13 +109,10 @@ def within_seed_errors(values: Floats) -> Floats:
 
 def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
     """Every other line against the baseline, over the seeds that all lines share."""
-    lines = list(dict.fromkeys(runs["line"]))
-    seeds = shared_seeds(runs, lines)
-    if baseline not in lines or not seeds:
+    seeds, tables = shared_tables(runs)
+    if baseline not in tables:
         return []
-    shared = runs[runs["seed"].isin(seeds)].sort_values(["seed", "q"]).drop_duplicates(["line", "seed", "q"])
-    tables = {line: _table(rows, len(seeds)) for line, rows in shared.groupby("line", sort=False)}
-    verdicts = [_verdict(line, baseline, tables, seeds) for line in lines if line != baseline]
+    verdicts = [_verdict(line, baseline, tables, seeds) for line in tables if line != baseline]
     p_values = [verdict.decisive.p_t if verdict.decisive else 1.0 for verdict in verdicts]
     return [
         replace(verdict, distinguishable=len(seeds) >= LEAST_SEEDS and p < LEVEL)
@@ -112,37 +120,67 @@ def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
     ]
 
 
-def _table(rows: pd.DataFrame, seeds: int) -> Table:
-    """Measure → values [seeds, strengths] of a line whose rows are sorted by seed and strength."""
-    return {name: rows[name].to_numpy(float).reshape(seeds, -1) for name in ("q", "x", "y", "acc", "fwd", "bwd")}
+def shared_tables(runs: pd.DataFrame) -> tuple[list[int], dict[str, Table]]:
+    """The seeds that all lines share, and of each line a table with their values; no table if there is no such seed.
+
+    A table holds measure → values [seeds, strengths], by seed and strength.
+    """
+    lines = list(dict.fromkeys(runs["line"]))
+    seeds = shared_seeds(runs, lines)
+    shared = runs[runs["seed"].isin(seeds)].sort_values(["seed", "q"]).drop_duplicates(["line", "seed", "q"])
+    names = ("q", "x", "y", "acc", "fwd", "bwd")
+    rows = {line: shared[shared["line"] == line] for line in lines} if seeds else {}
+    return seeds, {
+        line: {name: of[name].to_numpy(float).reshape(len(seeds), -1) for name in names} for line, of in rows.items()
+    }
 
 
 def _verdict(line: str, baseline: str, tables: dict[str, Table], seeds: Sequence[int]) -> Verdict:
     one, other = tables[line], tables[baseline]
-    at_equal_x, common = _at_equal(one, other, "x", "y", relative=True)
-    fwd_at_equal_bwd, _ = _at_equal(one, other, "bwd", "fwd")
+    at_equal_x = seed_differences(one, other, "retention")
     return Verdict(
         line=line,
         baseline=baseline,
         seeds=tuple(seeds),
-        at_equal_x=at_equal_x,
-        common=common,
-        fwd_at_equal_bwd=fwd_at_equal_bwd,
-        **{name: estimate(at_equal_strength(one, other, name)) for name in ("acc", "fwd", "bwd")},
-        best_acc=estimate(at_best_strength(one["acc"]) - at_best_strength(other["acc"])),
+        at_equal_x=at_equal_x.estimate(),
+        common=at_equal_x.common,
+        fwd_at_equal_bwd=_at_equal(one, other, "bwd", "fwd").estimate(),
+        **{name: seed_differences(one, other, name).estimate() for name in ("acc", "fwd", "bwd")},
+        best_acc=seed_differences(one, other, "best").estimate(),
         distinguishable=False,
     )
 
 
-def _at_equal(one: Table, other: Table, x: str, y: str, relative: bool = False) -> tuple[Estimate | None, float]:
-    """The mean difference in y at equal x over the range that both curves cover, and how much of the whole that is."""
+def seed_differences(one: Table, other: Table, kind: str) -> Differences:
+    """What each seed says of two lines: of y at equal x, in percent ("retention"); of acc, fwd or bwd at equal strengths;
+    or of ACC at each line's best strength ("best"), in points."""
+    if kind == "retention":
+        return _at_equal(one, other, "x", "y", relative=True)
+    if kind == "best":
+        return Differences(at_best_strength(one["acc"]) - at_best_strength(other["acc"]))
+    return Differences(at_equal_strength(one, other, kind))
+
+
+def _at_equal(one: Table, other: Table, x: str, y: str, relative: bool = False) -> Differences:
+    """Mean differences in y at equal x over the range that both curves cover, and how much of the whole that is."""
     curves = [np.stack([table[x], table[y]], axis=2) for table in (one, other)]  # [seeds, strengths, 2]
     found = [curve_difference(*pair) for pair in zip(*curves, strict=True)]
     differences, shares, levels = map(np.array, zip(*found, strict=True))
     common, level = float(shares.mean()), float(levels.mean())
     if not relative:
-        return estimate(differences, INTERPOLATION_ERROR * level), common
-    return estimate(100 * differences / level, 100 * INTERPOLATION_ERROR), common
+        return Differences(differences, INTERPOLATION_ERROR * level, common)
+    return Differences(100 * differences / level, 100 * INTERPOLATION_ERROR, common)
+
+
+def at_each_strength(one: Table, other: Table, measure: str) -> Floats:
+    """Differences [seeds, strengths of `one`] at the same strength; NaN where `other` lacks it.
+
+    A line without strengths has the same value at all of them.
+    """
+    q, q_other = one["q"][0], other["q"][0]
+    is_same = (q[:, None] == q_other) | np.isnan(q_other)
+    matching = np.where(is_same.any(axis=1), is_same.argmax(axis=1), -1)
+    return np.where(matching >= 0, one[measure] - other[measure][:, matching], np.nan)
 
 
 def at_equal_strength(one: Table, other: Table, measure: str) -> Floats:

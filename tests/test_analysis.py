@@ -320,3 +320,59 @@ def test_means_are_over_the_seeds_that_all_configurations_have(store):
     assert frame["seeds"].tolist() == [2, 2, 2, 2]
     assert frame["acc"].tolist() == pytest.approx([R[2].mean() + 25] * 4)
     assert frame["acc_within"].tolist() == pytest.approx([0.0] * 4, abs=1e-9)
+
+
+def test_runs_that_still_train_do_not_count_beside_finished_ones(store):
+    """Both seeds of the second configuration have learned all tasks, but one has not ended."""
+    for shift in (0.0, 10.0, 0.0):
+        learn(store, shift)
+    run = learn(store, 10.0)
+    with store.database.transaction() as db:
+        db.execute("UPDATE runs SET status = 'running' WHERE id = ?", (run,))
+    frame = points(store)
+    assert frame["acc"].tolist()[:2] == pytest.approx([R[2].mean()] * 2)
+    assert frame["seeds"].tolist()[:2] == [1, 1]
+    assert frame["other_seeds"].tolist()[:2] == [(1,), ()]
+    assert analysis.seeds_in_words(frame) == "1 shared seed, 1 more in some configurations"
+    with store.database.transaction() as db:
+        db.execute("UPDATE runs SET status = 'finished' WHERE id = ?", (run,))
+    assert analysis.seeds_in_words(points(store)) == "2 shared seeds"
+
+
+def test_a_configuration_without_an_ended_run_is_shown_hollow_as_far_as_it_is(store):
+    learn(store)
+    learn(store)
+    learn(store, 4.0, tasks=2)
+    frame = points(store)
+    assert frame["is_shared"].tolist() == [True, False, False, False]
+    assert frame["x"][1] == pytest.approx((1.0 + 4.0) / 2)
+    symbols = [trace["marker"]["symbol"] for trace in frontier.screen(frame, View())["data"] if "customdata" in trace]
+    assert symbols == [["circle", "circle-open"]]
+
+
+def test_without_a_shared_seed_every_point_is_hollow(store):
+    runs = [learn(store, shift) for shift in (0.0, 1.0, 2.0, 3.0)]  # two seeds of two configurations
+    with store.database.transaction() as db:  # seed 1 of the one is left, and seed 0 of the other
+        db.execute("UPDATE runs SET status = 'failed' WHERE id IN (?, ?)", (runs[0], runs[3]))
+    frame = points(store)
+    assert not frame["is_shared"].any()
+    assert frame["acc"].tolist()[:2] == pytest.approx([R[2].mean() + 1.0, R[2].mean() + 2.0])
+    assert analysis.seeds_in_words(frame) == "no shared seed yet"
+    symbols = [trace["marker"]["symbol"] for trace in transfer.screen(frame, View())["data"] if "customdata" in trace]
+    assert symbols == [["circle-open", "circle-open"]]
+
+
+def test_after_a_task_the_seeds_that_learned_it_count(store):
+    for shift, tasks in ((0.0, 3), (10.0, 2), (0.0, 2), (10.0, 2)):
+        learn(store, shift, tasks=tasks)
+    frame = points(store, View(after=2))
+    assert frame["seeds"].tolist()[:2] == [2, 2]
+    assert frame["is_shared"].tolist()[:2] == [True, True]
+
+
+def test_the_values_of_each_seed_are_there_when_the_view_shows_them(store):
+    for shift in (0.0, 2.0):
+        learn(store, shift)
+    row = points(store, View(errors="seeds")).iloc[0]
+    assert row["by_seed"][1]["acc"] - row["by_seed"][0]["acc"] == pytest.approx(2.0)
+    assert "by_seed" not in points(store)

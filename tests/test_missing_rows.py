@@ -17,6 +17,7 @@ from mgem_core.analysis import View
 from mgem_core.events import TaskLearned
 from mgem_core.figures import _latex, matrices
 from mgem_core.figures.selection import Selection
+from mgem_core.figures.style import line_styles
 from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
@@ -169,7 +170,7 @@ def test_nothing_is_drawn_of_a_time_when_no_row_is_known(tmp_path):
 
 def test_the_table_of_a_sweep_has_dashes_and_an_interrupted_curve(gap):
     points = measurements.points(gap, frames.runs(gap, 1), View())
-    [row] = table_rows(points)
+    [row] = table_rows(points, line_styles(points))
     texts = [row["cells"][name]["text"] for name in ("acc", "fwd", "bwd")]
     assert texts == ["74.33", "—", "—"]
     assert row["cells"]["curve"]["value"] == [90.0, None, pytest.approx(ACC)]

@@ -132,3 +132,27 @@ def test_words_say_what_the_numbers_carry():
     assert " more than GEM (95 %: +" in a
     assert "no difference" not in a
     assert b.endswith("6 seeds): no difference can be told.")
+
+
+def test_differences_at_each_strength_are_between_equal_strengths():
+    runs = simulated(np.random.default_rng(5), ["GEM", "other"], 3)
+    runs = runs[(runs["line"] == "GEM") | (runs["q"] != 0.3)]
+    _, tables = paired.shared_tables(runs)
+    found = paired.at_each_strength(tables["GEM"], tables["other"], "acc")
+    by_run = runs.set_index(["line", "seed", "q"])["acc"]
+    for seed in range(3):
+        for q, difference in zip(STRENGTHS, found[seed], strict=True):
+            if q == 0.3:
+                assert np.isnan(difference)
+            else:
+                assert difference == by_run["GEM", seed, q] - by_run["other", seed, q]
+
+
+def test_a_line_without_strengths_is_the_same_at_all_of_them():
+    runs = simulated(np.random.default_rng(6), ["GEM", "Single"], 2)
+    runs = runs[(runs["line"] == "GEM") | (runs["q"] == 0.0)]
+    runs.loc[runs["line"] == "Single", "q"] = np.nan
+    _, tables = paired.shared_tables(runs)
+    found = paired.at_each_strength(tables["GEM"], tables["Single"], "acc")
+    np.testing.assert_array_equal(found, tables["GEM"]["acc"] - tables["Single"]["acc"])
+    assert np.isnan(paired.at_each_strength(tables["Single"], tables["GEM"], "acc")).all()

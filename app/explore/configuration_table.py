@@ -1,11 +1,12 @@
 """The table of a sweep's configurations, as data for `components.show_table`."""
 
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
 import pandas as pd
 
-from mgem_core.figures.style import of_family
+from mgem_core.figures.style import LineStyle
 from mgem_core.text import mean_and_error, strength
 
 MEASURES = ("acc", "fwd", "bwd")
@@ -22,16 +23,19 @@ COLUMNS = [
 ]
 
 
-def table_rows(points: pd.DataFrame) -> list[dict[str, Any]]:
-    """A row for each point. None is marked as the best: whether it is, only a comparison within seeds can tell."""
-    columns = ["key", "line", "family", "q", "finished", "runs", "active", "progress", "curve", *MEASURES]
+def table_rows(points: pd.DataFrame, styles: Mapping[str, LineStyle]) -> list[dict[str, Any]]:
+    """A row for each point, in the colour of its line.
+
+    None is marked as the best: whether it is, only a comparison within seeds can tell.
+    """
+    columns = ["key", "line", "q", "finished", "runs", "active", "progress", "curve", *MEASURES]
     rows = []
     for point in points[[*columns, *(f"{name}_std" for name in MEASURES)]].to_dict("records"):
         cells = _plain_cells(point)
         for name in MEASURES:
             value = point[name] if point[name] == point[name] else None
             cells[name] = {"text": mean_and_error(point[name], point[f"{name}_std"]), "value": value}
-        color = of_family(point["family"]).color
+        color = styles[point["line"]].color
         rows.append({"key": point["key"], "color": color, "active": bool(point["active"]), "cells": cells})
     return rows
 

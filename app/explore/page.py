@@ -37,7 +37,7 @@ def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
         sweep = choose_sweep(sweeps)
         show_stop_or_resume(store, sweep)
         export_place = st.container(width="content")
-    view, hide_dominated = choose_view(store, sweep)
+    view, plots = choose_view(store, sweep)
     is_active = not session.all_ended(store.counts(sweep))
 
     @session.explain_errors
@@ -45,7 +45,7 @@ def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
         session.rerun_if_replaced(store)
         if not store.run_ids(sweep):  # deleted elsewhere
             st.rerun()
-        show_results(store, sweep, view, hide_dominated)
+        show_results(store, sweep, view, plots)
         if is_active and session.all_ended(store.counts(sweep)):
             session.queue_toast("The sweep has ended.")
             st.rerun()

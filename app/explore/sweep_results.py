@@ -1,5 +1,6 @@
-"""The results of a sweep, while it runs and after: progress, two plots, a summary in words, and the table."""
+"""The results of a sweep, while it runs and after: progress, plots, a summary in words, and the table."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
@@ -13,64 +14,67 @@ import streamlit as st
 from text import abbreviate, escape_markdown
 
 from explore.configuration_table import COLUMNS, table_rows
+from explore.page_selection import PageSelection, select_sweep
 from explore.selection import mark_rows, select_points
 from explore.verdicts import show_verdicts
-from mgem_core import measurements
+from mgem_core import UsageError
 from mgem_core.analysis import View
-from mgem_core.figures import PlainFigure, frontier, transfer
-from mgem_core.figures.style import axis_titles, error_title, pair_title
+from mgem_core.figures import FIGURES, Figure, PlainFigure, mark_points
+from mgem_core.figures.style import line_styles
 from mgem_core.progress import SweepProgress, sweep_progress
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
 from mgem_core.text import duration, pluralize
 
 MOST_ERRORS = 3  # shown without a click
+PLOT_HEIGHT = 420  # pixels, unless a figure says otherwise
 PLOT_WIDTH = 320  # pixels below which the plots are stacked
 
 
-def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> None:
-    runs = session.read_runs(store, sweep)
-    points = _read_points(store, sweep, runs, view)
+def show_results(store: Store, sweep: int, view: View, plots: list[str]) -> None:
+    selection = select_sweep(store, sweep, view)
+    runs, points = selection.all_runs(), selection.points()
     if view.gradient == "full" and points["y"].isna().all() and points["x"].notna().any():
         st.info("An older version measured these runs on the batch alone, so the frontier shows the batch's gradient.")
-        view = replace(view, gradient="batch")
-        points = _read_points(store, sweep, runs, view)
+        selection = select_sweep(store, sweep, replace(view, gradient="batch"))
+        points = selection.points()
     selected, marked = (session.url_selection(name, set(points["key"])) for name in ("chosen", "marked"))
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container():
             show_progress(store, sweep, runs)
         with st.container(width="content"):
             show_share_menu()
-    seeds = pluralize(int(points["seeds"].max()), "shared seed") if len(points) else ""
-    grid, subject = st.grid(2, min_column_width=PLOT_WIDTH), f"{sweep} {view.benchmark}"
-    with grid.cell():
-        st.markdown(f"**Frontier** · {pair_title(view)} · {seeds}, {error_title(view)}")
-        if points["x"].notna().any():
-            x, y = axis_titles(view)
-            figure = frontier.screen(points, view, hide_dominated, marked)
-            revision = f"{subject} {view.axes} {view.pair} {view.gradient}"
-            _show_plot(figure, "frontier", f"{y} against {x}, a line per method", selected, revision)
-        else:
-            show_reason_for_no_points(runs, view, "Points appear once a run has taken measurements in its second task.")
-    with grid.cell():
-        st.markdown(f"**Transfer** · dashed: equal ACC · {seeds}, {error_title(view)}")
-        if points["fwd"].notna().any():
-            figure = transfer.screen(points, view, marked)
-            _show_plot(figure, "transfer", "FWD against BWD, a line per method", selected, subject)
-        else:
-            show_reason_for_no_points(runs, view, "Points appear once a run has learned its first task.")
-    show_verdicts(store, sweep, runs, view)
+    grid = st.grid(2, min_column_width=PLOT_WIDTH)
+    for name in plots:
+        with grid.cell():
+            show_plot(selection, FIGURES[name], selected, marked)
+    show_verdicts(selection)
     show_table(points, selected, marked)
 
 
-def _read_points(store: Store, sweep: int, runs: pd.DataFrame, view: View) -> pd.DataFrame:
-    cache = session.measurement_cache()
-    points = session.read_once("points", store, (sweep, view), lambda: measurements.points(store, runs, view, cache))
-    return cast("pd.DataFrame", points)
+def show_plot(selection: PageSelection, figure: Figure, selected: list[str], marked: list[str]) -> None:
+    """A figure with what it shows above it, or the reason why there is nothing to show yet."""
+    view = selection.view
 
+    def draw() -> tuple[PlainFigure, str]:
+        assert figure.data, "plots of a sweep have data"
+        assert figure.screen, "plots of a sweep can be shown"
+        data = figure.data(selection)
+        return cast("PlainFigure", figure.screen(data, view)), figure.subtitle(data, view)
 
-def _show_plot(figure: PlainFigure, key: str, description: str, selected: list[str], revision: str) -> None:
-    components.show_plot(figure, key, description, selected, select_points, revision)
+    try:
+        drawn = session.read_once(f"plot {figure.name}", selection.store, (selection.sweep, view), draw)
+    except UsageError as error:
+        st.markdown(f"**{figure.title}**")
+        st.info(escape_markdown(f"{str(error)[:1].upper()}{str(error)[1:]}"))
+        return
+    plain, subtitle = drawn
+    st.markdown(f"**{figure.title}** · {escape_markdown(re.sub('<.*?>', '', subtitle))}")
+    x, y = (plain["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis"))
+    description = f"{figure.title}: {f'{y} against {x}' if y else x}, {subtitle}"
+    revision = " ".join([f"{selection.sweep}", view.benchmark, *figure.name_parts(view)])
+    shown, height = mark_points(plain, marked), plain["layout"].get("height", PLOT_HEIGHT)
+    components.show_plot(shown, figure.name, description, selected, select_points, revision, height)
 
 
 def show_table(points: pd.DataFrame, selected: list[str], marked: list[str]) -> None:
@@ -81,7 +85,7 @@ def show_table(points: pd.DataFrame, selected: list[str], marked: list[str]) -> 
             st.caption(f"{len(shown)} of {len(points)} configurations, as selected in the plots.")
             st.button("Show all", type="tertiary", on_click=select_points, args=([],))
     description = "ACC, FWD and BWD of every configuration"
-    components.show_table(COLUMNS, table_rows(shown), "table", description, marked, mark_rows)
+    components.show_table(COLUMNS, table_rows(shown, line_styles(points)), "table", description, marked, mark_rows)
 
 
 def show_progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
@@ -121,13 +125,3 @@ def show_share_menu() -> None:
         st.markdown("This link shows the same view to anyone who can reach this server:")
         address = f"{(st.context.url or '').split('?')[0]}?{urlencode(st.query_params.to_dict())}"
         st.code(address, language=None, wrap_lines=True)
-
-
-def show_reason_for_no_points(runs: pd.DataFrame, view: View, reason: str) -> None:
-    if view.after == 1:
-        reason = "After the first task there is no earlier task to keep yet."
-    elif view.after and view.pair and view.pair[1] >= view.after:
-        reason = f"After task {view.after}, task {view.pair[1] + 1} has not been learned yet; choose another pair."
-    elif not runs["status"].isin(["running", "queued"]).any():
-        reason = "These runs have taken no measurements that could be shown here."
-    st.info(reason)

@@ -3,9 +3,10 @@
 import argparse
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 
 from mgem_core import UsageError
-from mgem_core.analysis import AXES, GRADIENTS, View
+from mgem_core.analysis import AXES, CELLS, CHOICES, DIFFERENCES, ERRORS, MEASURES, View
 
 
 def add_view_options(parser: argparse.ArgumentParser) -> None:
@@ -18,16 +19,30 @@ def add_view_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--after", type=int, metavar="K", help="the state after that many tasks [the current one]")
     parser.add_argument("--benchmark", default="", metavar="NAME", help="of a sweep over several [the first]")
+    parser.add_argument("--baseline", default="", metavar="LINE", help="the line to compare with [GEM, or the first line]")
+
+
+def add_plot_options(parser: argparse.ArgumentParser) -> None:
+    """What only plots show."""
+    parser.add_argument("--errors", default="within", metavar="X", help=f"error bars: {', '.join(ERRORS)} [within]")
+    measures = f"of strength and map: {', '.join(MEASURES)} (x and y are those of the frontier) [acc]"
+    parser.add_argument("--measure", default="acc", metavar="X", help=measures)
+    parser.add_argument("--cells", default="differences", metavar="X", help=f"of the map: {', '.join(CELLS)} [differences]")
+    kinds = f"of seeds: {', '.join(DIFFERENCES)} [retention]"
+    parser.add_argument("--difference", default="retention", metavar="X", help=kinds)
+    help = "draw only the points that no other dominates in the frontier"
+    parser.add_argument("--hide-dominated", action="store_true", help=help)
 
 
 def read_view(options: argparse.Namespace, benchmarks: Sequence[str]) -> View:
     """The view that the options ask for; of several benchmarks, it names the one that is meant."""
-    choices = {"axes": AXES, "gradient": GRADIENTS, "benchmark": ["", *benchmarks]}
+    choices = {**CHOICES, "benchmark": ["", *benchmarks]}
+    given = {field.name: getattr(options, field.name) for field in fields(View) if hasattr(options, field.name)}
     for name, allowed in choices.items():
-        if (value := getattr(options, name)) not in allowed:
-            raise UsageError(f"{name} is {value!r}; it must be one of {', '.join(filter(None, allowed))}.")
+        if name in given and given[name] not in allowed:
+            raise UsageError(f"{name} is {given[name]!r}; it must be one of {', '.join(filter(None, allowed))}.")
     benchmark = options.benchmark or (benchmarks[0] if len(benchmarks) > 1 else "")
-    return View(benchmark, options.axes, _pair(options.pair), options.after, options.gradient)
+    return View(**{**given, "benchmark": benchmark, "pair": _pair(options.pair)})
 
 
 def _pair(text: str) -> tuple[int, int] | None:

@@ -24,7 +24,6 @@ ACC      at equal strengths, in points; best ACC: each line at its best strength
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_compare)
     parser.add_argument("sweep", metavar="SWEEP", help="s3")
-    parser.add_argument("--baseline", default="", metavar="LINE", help="the line to compare with [GEM, or the first line]")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     add_view_options(parser)
 
@@ -34,7 +33,7 @@ def _compare(options: argparse.Namespace) -> int:
     runs = frames.runs(store, ids=find_runs(store, [options.sweep]))
     view = read_view(options, analysis.benchmarks(runs))
     rows = analysis.runs_to_compare(runs, measurements.read_measurements(store, runs["id"].tolist()), view)
-    baseline = options.baseline or analysis.default_baseline(rows)
+    baseline = view.baseline or analysis.default_baseline(rows)
     if baseline not in set(rows["line"]):
         raise UsageError(f"baseline is {baseline!r}; it must be one of {', '.join(dict.fromkeys(rows['line']))}.")
     verdicts = paired.compare(rows, baseline)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mgem_core import UsageError, frames
 from mgem_core.analysis import benchmarks
-from mgem_core.cli._view import add_view_options, read_view
+from mgem_core.cli._view import add_plot_options, add_view_options, read_view
 from mgem_core.cli.runs import find_runs
 from mgem_core.figures import FIGURES, FORMATS
 from mgem_core.figures.files import export, file_name
@@ -28,6 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="where to write it, - for stdout [a name that says what it is, in this folder]",
     )
     add_view_options(parser)
+    add_plot_options(parser)
 
 
 def _export(options: argparse.Namespace) -> int:

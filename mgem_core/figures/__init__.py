@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,9 @@ class Figure:
     document: Callable[[Selection], Any] | None = None  # json of a figure that has no data
     uses_view: bool = True  # it shows the benchmark and the task of the view; otherwise, all runs as they are
     name_parts: Callable[[View], list[str]] = lambda view: []  # parts of the names of its files, besides benchmark and task
+    place: int | None = None  # among the plots of a sweep on the page Explore; None: it is not there
+    controls: tuple[str, ...] = ()  # fields of the view that only some plots use, and this one does
+    subtitle: Callable[[pd.DataFrame, View], str] = lambda data, view: ""  # what the page says of it besides its title
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -70,6 +73,28 @@ def load_figures() -> None:
     figures = sorted(FIGURES.values(), key=lambda figure: -len(figure.formats))
     FIGURES.clear()
     FIGURES.update({figure.name: figure for figure in figures})
+
+
+def sweep_plots() -> dict[str, Figure]:
+    """The figures that the page Explore offers, in their order there."""
+    found = sorted((figure.place, name) for name, figure in FIGURES.items() if figure.place is not None)
+    return {name: FIGURES[name] for _, name in found}
+
+
+def mark_points(figure: PlainFigure, keys: Collection[str]) -> PlainFigure:
+    """The figure with larger points, in a thick rim, where their keys are among these."""
+
+    def marked(trace: dict[str, Any]) -> dict[str, Any]:
+        if "marker" not in trace or not chosen.intersection(trace.get("customdata", ())):
+            return trace
+        is_marked = [key in chosen for key in trace["customdata"]]
+        marker = trace["marker"]
+        sizes = [size * (1.5 if one else 1) for size, one in zip(marker["size"], is_marked, strict=True)]
+        rim = {**marker["line"], "width": [3 if one else 1 for one in is_marked]}
+        return {**trace, "marker": {**marker, "size": sizes, "line": rim}}
+
+    chosen = set(keys)
+    return {**figure, "data": [marked(trace) for trace in figure["data"]]}
 
 
 load_figures()

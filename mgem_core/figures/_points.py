@@ -1,13 +1,15 @@
 """What figures share that show configurations as points: when there are any, and their columns in files."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from mgem_core import text
-from mgem_core.analysis import NO_RESULT, View
+from mgem_core.analysis import MEASURES, NO_RESULT, View, seeds_in_words
 from mgem_core.errors import UsageError
 from mgem_core.figures.selection import Selection
+from mgem_core.figures.style import error_title
 
 ACCURACIES = {name: name for name in ("acc", "fwd", "bwd")}  # columns of points → columns of files
 
@@ -17,16 +19,51 @@ def products(view: View) -> dict[str, str]:
     return {"x": "gs_z", "y": "gt_z" if view.gradient == "full" else "batch_z"}
 
 
-def error_columns(names: tuple[str, str], view: View) -> tuple[str, str] | None:
-    """The columns of the error bars that the view asks for."""
-    suffix = {"within": "within", "between": "sem", "none": ""}[view.errors]
-    return (f"{names[0]}_{suffix}", f"{names[1]}_{suffix}") if suffix else None
+def error_column(name: str, view: View) -> str | None:
+    """The column of this measure's error bars that the view asks for."""
+    suffix = {"within": "within", "between": "sem"}.get(view.errors)
+    return f"{name}_{suffix}" if suffix and name in MEASURES else None
+
+
+def drawn(points: pd.DataFrame, view: View, at: Sequence[str]) -> pd.DataFrame:
+    """The points that a plot shows: those that are known at these columns, without those that the view hides."""
+    known = points.dropna(subset=list(at))
+    return known[known["front"]] if view.hide_dominated and points["front"].any() else known
+
+
+def means_title(points: pd.DataFrame, view: View) -> str:
+    """Over which seeds the means are, and what the error bars show."""
+    return ", ".join(filter(None, [seeds_in_words(points), error_title(view)]))
+
+
+def is_hollow(points: pd.DataFrame) -> pd.Series:
+    """Points that are not final: their runs go on, or their means are not over the seeds that others have, too."""
+    return (points["active"] > 0) | ~points["is_shared"].astype(bool)
+
+
+def seed_lines(rows: Sequence[Mapping[str, Any]], at: tuple[str, str]) -> list[list[tuple[float, float]]]:
+    """A line per seed through its own values at these columns, given the points of a line in their order."""
+    seeds = sorted({seed for row in rows for seed in row["by_seed"]})
+    places = [
+        [tuple(row["by_seed"][seed].get(name, row[name]) for name in at) for row in rows if seed in row["by_seed"]]
+        for seed in seeds
+    ]
+    return [[(x, y) for x, y in line if x == x and y == y] for line in places]
 
 
 def runs_with_results(selection: Selection) -> list[tuple[int, str]]:
     """Id and method of the runs that can be in a point; a run without a result only counts after a task that it learned."""
     left_out = NO_RESULT if selection.view.after is None else ()
     return [(run, method) for run, method, status in selection.candidates() if status not in left_out]
+
+
+def has_data(data: Callable[[Selection], pd.DataFrame], selection: Selection) -> bool:
+    """Whether a figure has data, where only computing it can tell."""
+    try:
+        data(selection)
+    except UsageError:
+        return False
+    return True
 
 
 def last_task(view: View) -> int:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from mgem_core.analysis import by_strength
-from mgem_core.figures.style import line_styles, marker_growth, of_family
+from mgem_core.analysis import View, by_strength
+from mgem_core.figures._points import error_column, is_hollow, seed_lines
+from mgem_core.figures.style import LineStyle, marker_growth, of_family
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,27 +70,37 @@ def round_numbers() -> MaxNLocator:
     return MaxNLocator(6, steps=[1, 2, 5, 10])
 
 
-def draw_lines(axes: Axes, points: pd.DataFrame, at: tuple[str, str], errors: tuple[str, str] | None) -> list[Line2D]:
-    """Draw every line of points, at these two columns with these errors, hollow where runs go on; its legend entries."""
+def draw_lines(
+    axes: Axes, points: pd.DataFrame, view: View, at: tuple[str, str], styles: Mapping[str, LineStyle]
+) -> list[Line2D]:
+    """Draw every line of points, at these two columns with the view's errors, hollow where they are not final.
+
+    Its legend entries.
+    """
     from matplotlib.lines import Line2D
 
     handles, limits = [], (axes.get_xlim, axes.get_ylim)
-    for line, (color, _, linestyle) in line_styles(points).items():
-        rows = by_strength(points[points["line"] == line])
+    rows_of = {line: by_strength(points[points["line"] == line]) for line in styles if (points["line"] == line).any()}
+    for line, rows in rows_of.items():
+        color, _, linestyle = styles[line]
         marker = of_family(rows["family"].iloc[0]).marker
         x, y = rows[list(at)].to_numpy(float).T
         axes.plot(x, y, color=color, linestyle=linestyle, lw=1.1, zorder=2.2)
-        faces = ["white" if is_active else color for is_active in rows["active"] > 0]
+        faces = ["white" if hollow else color for hollow in is_hollow(rows)]
         sizes = [(4.5 * factor) ** 2 for factor in marker_growth(len(rows))]
         axes.scatter(x, y, sizes, faces, marker=marker, edgecolors=color, linewidths=0.8, zorder=2.3)
         joined = linestyle if len(rows) > 1 else "none"
         handles.append(Line2D([], [], color=color, ls=joined, lw=1.1, marker=marker, label=line))
-    ranges = [limit() for limit in limits]  # those of the points: error bars may be cut off
-    if errors:
-        for line, (color, _, _) in line_styles(points).items():
-            rows = points[points["line"] == line]
-            (x, y), (dx, dy) = (rows[list(names)].to_numpy(float).T for names in (at, errors))
-            axes.errorbar(x, y, dy, dx, fmt="none", ecolor=color, alpha=0.4, elinewidth=0.7, zorder=2.1)
+        if view.errors == "seeds":
+            for places in seed_lines(rows.to_dict("records"), at):
+                axes.plot(*zip(*places, strict=True), color=color, lw=0.6, alpha=0.3, zorder=2.1, label="_seed")
+    ranges = [limit() for limit in limits]  # those of the points and seeds: error bars may be cut off
+    columns = [error_column(name, view) for name in at]
+    for line, rows in rows_of.items() if any(columns) else ():
+        dx, dy = (rows[column].to_numpy(float) if column else None for column in columns)
+        look: dict[str, Any] = {"fmt": "none", "ecolor": styles[line].color, "alpha": 0.4, "elinewidth": 0.7, "zorder": 2.1}
+        x, y = rows[list(at)].to_numpy(float).T
+        axes.errorbar(x, y, dy, dx, **look)
     axes.set(xlim=ranges[0], ylim=ranges[1])
     return handles
 

@@ -9,84 +9,121 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from mgem_core import text
 from mgem_core.analysis import View, by_strength
 from mgem_core.figures import PlainFigure
-from mgem_core.figures.style import axis_titles, line_styles, marker_growth, of_family
+from mgem_core.figures._labels import LINE, Label, Place, along, end_labels, free_label, obstacles_of
+from mgem_core.figures._points import error_column, is_hollow, seed_lines
+from mgem_core.figures.style import LineStyle, axis_titles, marker_growth, of_family
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 MOST_LABELS = 12  # lines that are labelled at their ends
-PLOT_PIXELS, LABEL_PIXELS = (450, 320), (80, 13)  # of a plot and of a label, about
+LETTER_PIXELS, LABEL_PIXELS = 6.2, 13  # the width of a letter and the height of a label, about
+HEIGHT, ROW_PIXELS = 420, 20  # of a plot on the page, and of a row at least
+LEGEND_PIXELS = 66  # the room of a legend, in which it can be scrolled
 MOST_IN_SVG = 1000  # points; WebGL draws more of them faster
 NEEDED = [  # columns of points
-    *("key", "line", "family", "q", "x", "y", "acc", "fwd", "bwd"),
-    *("finished", "runs", "active", "lr", "memory", "tasks", "iterations"),
+    *("key", "line", "family", "q", "x", "y", "acc", "fwd", "bwd", "hollow"),
+    *("seeds", "is_shared", "finished", "runs", "active", "lr", "memory", "tasks", "iterations"),
 ]
 LAYOUT: dict[str, Any] = {
-    "margin": {"l": 62, "r": 96, "t": 8, "b": 48},
+    "margin": {"l": 62, "r": 104, "t": 8, "b": 48},
     "hovermode": "closest",
     "dragmode": "zoom",
     "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": "#808080", "activecolor": "#404040"},
-    "legend": {"itemsizing": "constant", "orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+    "legend": {
+        **{"itemsizing": "constant", "orientation": "h", "x": 0, "maxheight": LEGEND_PIXELS, "font": {"size": 11}},
+        **{"yref": "container", "y": 0, "yanchor": "bottom"},
+    },
     "uirevision": "kept",  # zoom and selection outlive new data
 }
 
 
-def figure(traces: list[dict[str, Any]], x: str, y: str) -> PlainFigure:
-    """Traces on axes with these titles. The axes show all points of the lines, which are labelled at their ends."""
+def figure(
+    traces: list[dict[str, Any]],
+    x: str,
+    y: str,
+    names: Sequence[str] = (),
+    references: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+) -> PlainFigure:
+    """Traces on axes with these titles, which show all points of the lines, and all of their seeds if these are drawn.
+
+    Lines are labelled at their ends, if all those of the sweep, `names`, can be; otherwise there is a legend with a fixed
+    room below. Neither changes while results arrive. `references`: labels of other lines, with the ends of these.
+    """
     lines = [trace for trace in traces if "customdata" in trace]
+    shown = [trace for trace in traces if "customdata" in trace or trace.get("meta") == "seeds"]
+    ranges = [_range([value for trace in shown for value in trace[axis] if value is not None]) for axis in "xy"]
     axes = {
-        f"{axis}axis": {"title": {"text": title}, **_range([value for line in lines for value in line[axis]])}
-        for axis, title in (("x", x), ("y", y))
+        f"{axis}axis": {"title": {"text": title}, **({"range": range} if shown else {})}
+        for axis, title, range in zip("xy", (x, y), ranges, strict=True)
     }
-    labels = _end_labels(lines)
-    layout = {**LAYOUT, "template": _template(), **axes, "annotations": labels, "showlegend": not labels}
+    has_legend = len(names or lines) > MOST_LABELS or len({_short(name) for name in names}) < len(names)
+    annotations = _annotations(lines, ranges, has_legend, references or {}) if lines else []
+    layout = {**LAYOUT, "template": _template(), **axes, "annotations": annotations, "showlegend": has_legend}
+    if has_legend:
+        layout |= {"margin": {**LAYOUT["margin"], "r": 24, "b": LAYOUT["margin"]["b"] + LEGEND_PIXELS}}
     return {"data": traces, "layout": layout}
 
 
-def _range(values: list[float]) -> dict[str, Any]:
+def rows(figure: PlainFigure, count: int, bottom: int) -> PlainFigure:
+    """The figure with room for so many rows, whose names are left of it, and for what is below."""
+    figure["layout"]["margin"] = {"l": 8, "r": 24, "t": 8, "b": bottom}
+    figure["layout"]["height"] = max(HEIGHT, ROW_PIXELS * count + bottom)
+    return figure
+
+
+def _range(values: list[float]) -> tuple[float, float]:
     """The range of an axis: that of the points, not of their error bars, and some room."""
-    if not values:
-        return {}
-    low, high = min(values), max(values)
+    low, high = min(values, default=0.0), max(values, default=1.0)
     room = 0.08 * (high - low) or 0.5 * abs(high) or 1.0
-    return {"range": [low - room, high + room]}
+    return low - room, high + room
 
 
-def _end_labels(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The name of each line beside its last point, moved where it would cover another; none if they are too many."""
-    if not 1 < len(lines) <= MOST_LABELS:
-        return []
-    ends = [
-        [(line[axis][-1] - low) / (max(values) - low or 1.0) * pixels for line in lines]
-        for axis, pixels in zip("xy", PLOT_PIXELS, strict=True)
-        if (values := [value for line in lines for value in line[axis]]) and (low := min(values)) is not None
+def _short(name: str) -> str:
+    """GEM · trigger always → GEM"""
+    return name.partition(" · ")[0]
+
+
+def _annotations(
+    lines: list[dict[str, Any]],
+    ranges: Sequence[tuple[float, float]],
+    has_legend: bool,
+    references: Mapping[str, Sequence[tuple[float, float]]],
+) -> list[dict[str, Any]]:
+    """The name of each line beside its last point, and those of reference lines where there is room for them."""
+
+    def place(x: float, y: float) -> Place:
+        return tuple((value - low) / (high - low) for value, (low, high) in zip((x, y), ranges, strict=True))  # type: ignore[return-value]
+
+    names = [f'<span style="color:{line["line"]["color"]}">●</span> {html.escape(_short(line["name"]))}' for line in lines]
+    sizes = [(LETTER_PIXELS * (len(_short(line["name"])) + 2), LABEL_PIXELS) for line in lines]
+    ends = [(line["x"][-1], line["y"][-1]) for line in lines]
+    labels = [] if has_legend else end_labels([place(*end) for end in ends], sizes)
+    found = [
+        {**{"text": name, "x": x, "y": y}, **_anchor(label, {"size": 11})}
+        for name, (x, y), label in zip(names, ends, labels, strict=False)
     ]
-    heights = _spread(*ends)
-    return [
-        {
-            **{"text": line["name"].partition(" · ")[0], "font": {"size": 11, "color": line["line"]["color"]}},
-            **{"x": line["x"][-1], "y": line["y"][-1], "xanchor": "left", "showarrow": False},
-            **{"xshift": 12, "yshift": round(height - y)},
-        }
-        for line, y, height in zip(lines, ends[1], heights, strict=True)
-    ]
+    drawn = [obstacles_of([place(*point) for point in zip(line["x"], line["y"], strict=True)]) for line in lines]
+    others = {name: [place(*end) for end in ends] for name, ends in references.items()}
+    for name, own in others.items():
+        size = LETTER_PIXELS * len(name), LABEL_PIXELS - 1
+        obstacles = np.vstack([*drawn, *(obstacles_of(others[one], LINE) for one in others if one != name)])
+        if label := free_label(along(own), size, obstacles, labels):
+            labels.append(label)
+            at = [low + share * (high - low) for share, (low, high) in zip(label.place, ranges, strict=True)]
+            found.append({**{"text": name, "x": at[0], "y": at[1]}, **_anchor(label, {"size": 10, "color": "#808080"})})
+    return found
 
 
-def _spread(x: list[float], y: list[float]) -> list[float]:
-    """Heights of labels at these places, in pixels, so that none covers another: towards the middle of the plot."""
-    is_high = sum(y) / len(y) > PLOT_PIXELS[1] / 2
-    heights = list(y)
-    placed: list[int] = []
-    for i in sorted(range(len(y)), key=lambda i: y[i], reverse=is_high):
-        while any(abs(x[i] - x[k]) < LABEL_PIXELS[0] and abs(heights[i] - heights[k]) < LABEL_PIXELS[1] for k in placed):
-            heights[i] += -1 if is_high else 1
-        placed.append(i)
-    return heights
+def _anchor(label: Label, font: dict[str, Any]) -> dict[str, Any]:
+    shift = {"xshift": round(label.offset[0]), "yshift": round(label.offset[1])}
+    return {"xanchor": "left", "yanchor": "bottom", "showarrow": False, "borderpad": 0, "font": font, **shift}
 
 
 @cache
@@ -102,34 +139,44 @@ def uid(name: str) -> str:
 
 
 def lines(
-    points: pd.DataFrame, view: View, at: tuple[str, str], errors: tuple[str, str] | None, marked: Sequence[str]
+    points: pd.DataFrame, view: View, at: tuple[str, str], styles: Mapping[str, LineStyle]
 ) -> Iterator[dict[str, Any]]:
-    """A trace per line of points, at these two columns with these errors; points whose keys are marked have a thick rim."""
-    styles, axes = line_styles(points), [title.partition(" · ")[0] for title in axis_titles(view)]
-    rows_by_line: dict[str, list[dict[str, Any]]] = {line: [] for line in styles}
-    for row in by_strength(points)[[*NEEDED, *(errors or ())]].to_dict("records"):
-        rows_by_line[row["line"]].append(row)
-    bars = dict(zip("xy", errors, strict=True)) if errors else {}
-    for line, rows in rows_by_line.items():
-        color, dash, _ = styles[line]
+    """A trace per line of points, at these two columns with the view's errors, and beneath it those of its seeds."""
+    axes = [title.partition(" · ")[0] for title in axis_titles(view)]
+    bars = {axis: column for axis, name in zip("xy", at, strict=True) if (column := error_column(name, view))}
+    columns = list(dict.fromkeys([*NEEDED, *at, *bars.values(), *(["by_seed"] if view.errors == "seeds" else [])]))
+    rows_by_line: dict[str, list[dict[str, Any]]] = {}
+    for row in by_strength(points.assign(hollow=is_hollow(points)))[columns].to_dict("records"):
+        rows_by_line.setdefault(row["line"], []).append(row)
+    for line in [line for line in styles if line in rows_by_line]:
+        rows, (color, dash, _) = rows_by_line[line], styles[line]
         symbol = of_family(rows[0]["family"]).symbol
-        is_marked = [row["key"] in marked for row in rows]
+        if view.errors == "seeds":
+            yield _seeds(line, seed_lines(rows, at), color)
         yield {
             "type": "scattergl" if len(points) > MOST_IN_SVG else "scatter",
             **{"name": line, "uid": uid(line), "mode": "lines+markers", "opacity": 0.95},
             **{"x": [row[at[0]] for row in rows], "y": [row[at[1]] for row in rows]},
             "line": {"color": color, "dash": dash, "width": 1.5},
             "marker": {
-                "color": color,
-                "symbol": [f"{symbol}-open" if row["active"] else symbol for row in rows],
-                "size": [9 * f * (1.5 if one else 1) for f, one in zip(marker_growth(len(rows)), is_marked, strict=True)],
-                "line": {"width": [3 if one else 1 for one in is_marked], "color": color},
+                **{"color": color, "opacity": 1.0},  # points of different sizes would be faint otherwise
+                "symbol": [f"{symbol}-open" if row["hollow"] else symbol for row in rows],
+                "size": [9 * factor for factor in marker_growth(len(rows))],
+                "line": {"width": [1] * len(rows), "color": color},
             },
             **{f"error_{axis}": _error_bars(rows, column, color) for axis, column in bars.items()},
             "customdata": [row["key"] for row in rows],
             "text": [_hover_text(row, axes) for row in rows],
             "hovertemplate": "%{text}<extra></extra>",
         }
+
+
+def _seeds(line: str, seeds: Sequence[Sequence[tuple[float, float]]], color: str) -> dict[str, Any]:
+    """A faint line per seed; a gap parts one from the next."""
+    x, y = ([value for seed in seeds for value in (*(point[i] for point in seed), None)] for i in (0, 1))
+    look = {"mode": "lines", "line": {"color": color, "width": 1}, "opacity": 0.3, "hoverinfo": "skip"}
+    names = {"uid": uid(f"{line} seeds"), "meta": "seeds", "showlegend": False}
+    return {"type": "scatter", "x": x, "y": y, **look, **names}
 
 
 def _error_bars(rows: list[dict[str, Any]], name: str, color: str) -> dict[str, Any]:
@@ -145,7 +192,8 @@ def _hover_text(row: Mapping[str, Any], axes: Sequence[str]) -> str:
         lines.append(", ".join(f"{name} {_number(row[at], '.4g')}" for name, at in zip(axes, "xy", strict=True)))
     if not text.is_missing(row["acc"]):
         lines.append(", ".join(f"{name.upper()} {_number(row[name], '.2f')}" for name in ("acc", "fwd", "bwd")))
-    lines.append(f"{row['finished']} of {row['runs']} seeds{', still training' if row['active'] else ''}")
+    still = ", still training" if row["active"] else ""
+    lines.append(f"{row['finished']} of {row['runs']} seeds{still}{'' if row['is_shared'] else ', none shared by all'}")
     lines.append(f"lr {row['lr']:g}, memory {row['memory']}, {row['tasks']} tasks × {row['iterations']} steps")
     return "<br>".join(lines)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -11,11 +10,13 @@ from mgem_core.analysis import View
 from mgem_core.errors import UsageError
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures.selection import Selection
-from mgem_core.figures.style import ENVELOPE, axis_titles, axis_titles_tex, pair_title
+from mgem_core.figures.style import ENVELOPE, axis_titles, axis_titles_tex, line_styles, pair_title
 from mgem_core.metrics import pareto_front
 
 if TYPE_CHECKING:
     import matplotlib.figure
+
+AT = ("x", "y")
 
 
 def is_available(selection: Selection) -> bool:
@@ -35,6 +36,10 @@ def data(selection: Selection) -> pd.DataFrame:
         raise UsageError(f"pair is {pair!r}; it must be S,T with 1 ≤ S < T ≤ {tasks}, the number of tasks, or mean.")
     probed = "any past task" if view.pair is None else f"task {view.pair[0] + 1} in task {view.pair[1] + 1}"
     reason = f"no run has probed {probed}; it takes two tasks and probe_every above 0"
+    if view.after == 1:
+        reason = "there is no earlier task to keep"
+    elif view.after is not None and view.pair is not None and view.pair[1] >= view.after:
+        reason = f"task {view.pair[1] + 1} has not been learned; choose another pair"
     return _points.known_points(points, ["x", "y"], view, reason)
 
 
@@ -48,31 +53,32 @@ def envelope_of(points: pd.DataFrame) -> pd.DataFrame:
     return family[pareto_front(family[["x", "y"]])].sort_values("x")
 
 
-def screen(points: pd.DataFrame, view: View, hide_dominated: bool = False, marked: Sequence[str] = ()) -> PlainFigure:
+def screen(points: pd.DataFrame, view: View) -> PlainFigure:
     """A line per method, a point per strength with error bars, and the envelope of the GEM family."""
-    known = points.dropna(subset=["x", "y"])
-    front = envelope_of(known)
+    front = envelope_of(points.dropna(subset=list(AT)))
     envelope = {
         **{"type": "scatter", "mode": "lines", "name": ENVELOPE, "uid": "envelope", "hoverinfo": "skip"},
         **{"x": front["x"].tolist(), "y": front["y"].tolist()},
         "line": {"color": "rgba(128,128,128,0.35)", "width": 9},
     }
-    shown = known[known["front"]] if hide_dominated else known
-    lines = _screen.lines(shown, view, ("x", "y"), _points.error_columns(("x", "y"), view), marked)
-    return _screen.figure([envelope, *lines] if len(front) else [], *axis_titles(view))
+    styles = line_styles(points)
+    lines = _screen.lines(_points.drawn(points, view, AT), view, AT, styles)
+    return _screen.figure([envelope, *lines], *axis_titles(view), list(styles))
 
 
 @_print.printing()
 def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     """A line per method in the order of q, error bars, and the envelope of the GEM family beneath them."""
-    known = points.dropna(subset=["x", "y"])
-    front = envelope_of(known)
+    front = envelope_of(points.dropna(subset=list(AT)))
     figure, axes = _print.one_column(*axis_titles_tex(view))
     envelope = axes.plot(front["x"], front["y"], color="#808080", lw=3.5, solid_capstyle="round", zorder=2, label=ENVELOPE)
-    _print.draw_legend(
-        figure, _print.draw_lines(axes, known, ("x", "y"), _points.error_columns(("x", "y"), view)) + envelope
-    )
+    handles = _print.draw_lines(axes, _points.drawn(points, view, AT), view, AT, line_styles(points))
+    _print.draw_legend(figure, handles + envelope)
     return figure
+
+
+def subtitle(points: pd.DataFrame, view: View) -> str:
+    return f"{pair_title(view)} · {_points.means_title(points, view)} · grey: envelope"
 
 
 def latex(points: pd.DataFrame, view: View, source: str) -> str:
@@ -103,5 +109,7 @@ register(
         printed=printed,
         latex=latex,
         name_parts=name_parts,
+        place=1,
+        subtitle=subtitle,
     )
 )

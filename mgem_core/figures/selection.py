@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from mgem_core import analysis, frames, measurements
-from mgem_core.analysis import AXES, View
+from mgem_core.analysis import CHOICES, View
 from mgem_core.errors import UsageError
+from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
 
 
@@ -20,6 +21,7 @@ class Selection:
     sweep: int | None = None
     run_ids: Sequence[int] | None = None  # the single runs, if there is no sweep
     view: View = field(default_factory=View)
+    cache: MeasurementCache | None = None  # of what runs have measured
 
     def candidates(self) -> list[tuple[int, str, str]]:
         """Id, method and status of each run of the view's benchmark, by one quick query."""
@@ -40,7 +42,8 @@ class Selection:
         runs, view = self.all_runs(), self.view
         benchmarks = analysis.benchmarks(runs)
         check_choice("benchmark", view.benchmark or benchmarks[0], benchmarks)
-        check_choice("axes", view.axes, AXES)
+        for name, allowed in CHOICES.items():
+            check_choice(name, getattr(view, name), allowed)
         runs = runs[runs["benchmark"] == (view.benchmark or benchmarks[0])]
         tasks = int(runs["tasks"].max())
         if view.after is not None and not 1 <= view.after <= tasks:
@@ -49,7 +52,14 @@ class Selection:
 
     def points(self) -> pd.DataFrame:
         """One row per configuration, as analysis.points describes it."""
-        return measurements.points(self.store, self.runs(), self.view)
+        return measurements.points(self.store, self.runs(), self.view, self.cache)
+
+    def runs_to_compare(self) -> pd.DataFrame:
+        """One row per run and line, as analysis.runs_to_compare describes it."""
+        runs = self.runs()
+        ids = runs["id"].tolist()
+        measured = self.cache.read(self.store, ids) if self.cache else measurements.read_measurements(self.store, ids)
+        return analysis.runs_to_compare(runs, measured, self.view)
 
     def sweep_record(self) -> dict[str, Any]:
         """Name and spec of the sweep, which single runs lack."""

@@ -4,6 +4,7 @@ Most colours are Okabe and Ito's, which colour-blind people can distinguish; the
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 import pandas as pd
@@ -14,6 +15,8 @@ from mgem_core.learners import FAMILIES, Style
 RUNS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]  # of single runs
 MODULES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#808080"]  # in partitions
 DASHES = [("solid", "-"), ("dash", "--"), ("dot", ":"), ("dashdot", "-."), ("longdash", (0, (8, 3)))]
+CONTRAST = 2.2  # of the lightest and darkest colour of a ramp to the background
+DARK_BACKGROUND = "#12161C"  # of the dashboard's dark theme
 LEARNING = {"full": "learning the new", "batch": "learning the batch"}
 ENVELOPE = "adaptive (envelope)"
 
@@ -55,14 +58,35 @@ def numbers_in(label: str) -> list[int]:
     return [int(number) for number in re.findall(r"[0-9]+", label.partition("(")[2])]
 
 
+@lru_cache(maxsize=1000)
 def ramp(color: str, position: int, count: int) -> str:
-    """The colour at a position of a ramp from light to dark around this one; the colour itself if it is alone."""
+    """The colour at a position of a ramp from light to dark around this one; the colour itself if it is alone.
+
+    Neighbours differ by the same contrast, and all colours have at least CONTRAST to a light and to a dark background.
+    """
     if count == 1:
         return color
-    share = 1.1 * position / (count - 1) - 0.55  # below 0: mixed with white; above 0: with black
-    target, weight = (255, -share) if share < 0 else (0, share)
-    channels = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(channel + (target - channel) * weight):02X}" for channel in channels)
+    lightest, darkest = 1.05 / CONTRAST, (luminance(DARK_BACKGROUND) + 0.05) * CONTRAST
+    target = lightest * (darkest / lightest) ** (position / (count - 1)) - 0.05
+    mixed = [_mix(color, "#000000" if target < luminance(color) else "#FFFFFF", weight / 200) for weight in range(201)]
+    return min(mixed, key=lambda one: abs(luminance(one) - target))
+
+
+def _mix(color: str, other: str, weight: float) -> str:
+    pairs = [(int(color[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(own + weight * (into - own)):02X}" for own, into in pairs)
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours, from 1 to 21, as the Web Content Accessibility Guidelines define it."""
+    dark, light = sorted(luminance(color) + 0.05 for color in (one, other))
+    return light / dark
+
+
+def luminance(color: str) -> float:
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    light = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * channel for weight, channel in zip((0.2126, 0.7152, 0.0722), light, strict=True))
 
 
 def marker_growth(count: int) -> list[float]:
@@ -97,4 +121,23 @@ def pair_title(view: View) -> str:
 
 def error_title(view: View) -> str:
     """What the error bars are, as part of a title."""
-    return {"within": "± standard error within seeds", "between": "± standard error between seeds", "none": ""}[view.errors]
+    titles = {"within": "± standard error within seeds", "between": "± standard error between seeds", "none": ""}
+    return {**titles, "seeds": "faint: every seed"}[view.errors]
+
+
+MEASURE_NAMES = {"acc": "ACC", "fwd": "FWD", "bwd": "BWD"}
+UNITS = {"acc": "%", "fwd": "%", "bwd": "points"}
+
+
+def measure_title(view: View, in_tex: bool = False) -> str:
+    """The view's measure: ACC, %; or one of the frontier's axes."""
+    if view.measure in UNITS:
+        return f"{MEASURE_NAMES[view.measure]}, {UNITS[view.measure]}"
+    return (axis_titles_tex if in_tex else axis_titles)(view)[view.measure == "y"]
+
+
+def measure_name(view: View, in_tex: bool = False) -> str:
+    """The view's measure, without what it means."""
+    if view.measure in UNITS:
+        return MEASURE_NAMES[view.measure]
+    return measure_title(view, in_tex).partition("  " if in_tex else " · ")[0]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from mgem_core.analysis import View
+from mgem_core.analysis import View, by_strength
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
+from mgem_core.figures._labels import Label, Place, along, free_label, obstacles_of
 from mgem_core.figures.selection import Selection
+from mgem_core.figures.style import line_styles
 from mgem_core.learners import shares_network
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 AT = ("bwd", "fwd")
+PRINTED = (200.0, 130.0)  # of the axes on paper, about, in points
 STEPS = (0.5, 1, 2, 5, 10, 20, 50)  # between lines of equal ACC
 
 
@@ -36,22 +38,23 @@ def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
     return _points.tidy(points, view, _points.ACCURACIES)
 
 
-def screen(points: pd.DataFrame, view: View, marked: Sequence[str] = ()) -> PlainFigure:
+def screen(points: pd.DataFrame, view: View) -> PlainFigure:
     """A line per method, a point per strength with error bars, and dashed lines of equal ACC."""
-    known = points.dropna(subset=list(AT))
-    look = {
-        **{"type": "scatter", "mode": "lines+text", "textposition": "bottom right", "hoverinfo": "skip"},
-        **{"showlegend": False, "textfont": {"size": 10, "color": "#808080"}},
-        "line": {"dash": "dash", "width": 1, "color": "#a0a0a0"},
-    }
-    equal = [
-        {"x": [x for x, _ in ends], "y": [y for _, y in ends], "text": [f"ACC {acc:g}", ""], **look}
-        | {"uid": _screen.uid(f"acc{acc:g}")}
-        for acc, ends in equal_acc(known).items()
+    known, styles = _points.drawn(points, view, AT), line_styles(points)
+    equal = {f"ACC {acc:g}": ends for acc, ends in equal_acc(known).items()}
+    look = {"mode": "lines", "hoverinfo": "skip", "showlegend": False}
+    look |= {"line": {"dash": "dash", "width": 1, "color": "#a0a0a0"}}
+    traces = [
+        {"type": "scatter", "x": [x for x, _ in ends], "y": [y for _, y in ends], "uid": _screen.uid(name), **look}
+        for name, ends in equal.items()
     ]
-    lines = _screen.lines(known, view, AT, _points.error_columns(AT, view), marked)
+    lines = _screen.lines(known, view, AT, styles)
     titles = "BWD · lost (−) or gained (+) by later tasks, points", "FWD · just after learning, %"
-    return _screen.figure([*equal, *lines], *titles)
+    return _screen.figure([*traces, *lines], *titles, list(styles), equal)
+
+
+def subtitle(points: pd.DataFrame, view: View) -> str:
+    return f"dashed: equal ACC · {_points.means_title(points, view)}"
 
 
 def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
@@ -76,22 +79,33 @@ def _ends_within(acc: float, x: tuple[float, float], y: tuple[float, float]) -> 
 def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     """A line per method in the order of q, error bars, and dashed lines of equal ACC."""
     figure, axes = _print.one_column("BWD  (lost or gained later, in points)", "FWD  (just after learning, in %)")
-    handles = _print.draw_lines(axes, points.dropna(subset=list(AT)), AT, _points.error_columns(AT, view))
-    _draw_equal_acc(axes)
+    known = _points.drawn(points, view, AT)
+    handles = _print.draw_lines(axes, known, view, AT, line_styles(points))
+    _draw_equal_acc(axes, known)
     _print.draw_legend(figure, handles)
     return figure
 
 
-def _draw_equal_acc(axes: Axes) -> None:
-    """Dashed lines FWD = ACC − BWD at round values of ACC, named where they enter the picture."""
+def _draw_equal_acc(axes: Axes, points: pd.DataFrame) -> None:
+    """Dashed lines FWD = ACC − BWD at round values of ACC, named where there is room."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+
+    def place(x: float, y: float) -> Place:
+        return (x - left) / (right - left), (y - low) / (high - low)
+
+    paths = [by_strength(rows)[list(AT)].to_numpy(float) for _, rows in points.groupby("line")]
+    obstacles = np.vstack([obstacles_of([place(x, y) for x, y in path], marker=4.0) for path in paths])
+    labels: list[Label] = []
     for acc in _print.round_numbers().tick_values(left + low, right + high):
         if not (ends := _ends_within(acc, (left, right), (low, high))):
             continue
         axes.plot(*zip(*ends, strict=True), color="#a0a0a0", lw=0.6, ls=(0, (5, 4)), zorder=1.5)
-        at = ends[0][0] + 0.02 * (right - left)
-        name = axes.text(at, acc - at, f"ACC {acc:g}", fontsize=6, color="#808080", va="bottom", zorder=1.6)
-        name.set(rotation=-45, rotation_mode="anchor", transform_rotates_text=True)
+        places = along([place(*end) for end in ends])
+        if label := free_label(places, (26, 8), obstacles, labels, [PRINTED]):
+            labels.append(label)
+            x, y = left + label.place[0] * (right - left), low + label.place[1] * (high - low)
+            look: dict[str, Any] = {"fontsize": 6, "color": "#808080", "va": "bottom", "zorder": 1.6}
+            axes.annotate(f"ACC {acc:g}", (x, y), label.offset, textcoords="offset points", **look)
     axes.set(xlim=(left, right), ylim=(low, high))
 
 
@@ -105,5 +119,7 @@ register(
         screen=screen,
         printed=printed,
         latex=_latex.accuracy_table,
+        place=2,
+        subtitle=subtitle,
     )
 )

@@ -1,11 +1,14 @@
 """The page Explore, without a browser."""
 
+from dataclasses import replace
+
 import numpy as np
 import runner_process
 from pages import open_page, texts
 from streamlit.testing.v1 import AppTest
 
 from mgem_core.events import Finished, Probed, Stepped, TaskLearned
+from mgem_core.figures import FIGURES, sweep_plots
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -105,7 +108,7 @@ def test_a_pair_that_was_not_learned_yet_is_explained(store):
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}))
     run, _ = store.claim()
     store.record([(run, TaskLearned(task, np.full(3, 80.0), 1.0)) for task in (0, 1)])
-    assert "After task 2, task 3 has not been learned yet" in texts(open_explore(pair="1 → 3", after="2"))
+    assert "task 3 has not been learned; choose another pair." in texts(open_explore(pair="1 → 3", after="2"))
 
 
 def test_stop_cancels_and_resume_queues_again(store):
@@ -231,3 +234,65 @@ def test_a_home_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(runner_process, "ensure_runner", lambda *options: None)
     page = open_explore()
     assert "cannot be opened" in page.error[0].value
+
+
+BY_ACC = {"difference": "ACC at equal strengths"}
+
+
+def trained(store: Store) -> None:
+    store.submit(SweepSpec(base=SPEC.base, grid={"modules": [1, 4], "strength": [0.0, 1.0], "seed": [0, 1, 2, 3]}))
+    for _ in range(16):
+        train(store)
+
+
+def plots(page: AppTest) -> list[str]:
+    """The titles above the plots."""
+    titles = [figure.title for figure in sweep_plots().values()]
+    return [one.value.split("**")[1] for one in page.markdown if one.value.startswith(tuple(f"**{t}" for t in titles))]
+
+
+def test_the_plots_are_chosen_and_those_that_are_not_are_not_computed(store, monkeypatch):
+    trained(store)
+    drawn = []
+    for name, figure in sweep_plots().items():
+        watched = replace(figure, data=lambda selection, name=name, data=figure.data: drawn.append(name) or data(selection))
+        monkeypatch.setitem(FIGURES, name, watched)
+    assert plots(open_explore()) == ["Frontier", "Transfer"]
+    assert set(drawn) == {"frontier", "transfer"}
+    page = open_explore(plots=["Per seed", "Map"], **BY_ACC)
+    assert plots(page) == ["Map", "Per seed"]
+    assert plots(open_explore(plots=[figure.title for figure in sweep_plots().values()])) == [
+        *("Frontier", "Transfer", "Against strength", "Map", "Per seed")
+    ]
+    drawn.clear()
+    page.run()
+    assert drawn == []  # nothing has changed
+
+
+def test_controls_appear_with_the_plots_that_need_them(store):
+    trained(store)
+
+    def keys(page):
+        return {one.key for one in page.selectbox} & {"measure", "cells", "difference"}
+
+    assert keys(open_explore()) == set()
+    assert keys(open_explore(plots="Against strength")) == {"measure"}
+    assert keys(open_explore(plots="Map")) == {"measure", "cells"}
+    assert keys(open_explore(plots="Per seed")) == {"difference"}
+
+
+def test_the_baseline_and_the_choices_of_a_link_reach_the_plots(store):
+    trained(store)
+    page = open_explore(plots=["Map", "Per seed"], baseline="p-mGEM(4)", measure="FWD", errors="every seed", **BY_ACC)
+    assert "FWD minus that of p-mGEM\\(4\\) at the same q" in texts(page)
+    assert "difference to p-mGEM\\(4\\) in each of 4 shared seeds" in texts(page)
+    assert "than p-mGEM\\(4\\)" in texts(page)
+    assert page.selectbox(key="errors").value == "seeds"
+    assert page.selectbox(key="errors").options == ["within seeds", "between seeds", "every seed", "none"]
+
+
+def test_seeds_that_some_configurations_lack_are_counted(store):
+    store.submit(SPEC)
+    for _ in range(3):
+        train(store)
+    assert "1 shared seed, 1 more in some configurations" in texts(open_explore())

@@ -219,12 +219,15 @@ def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, h
 FILES = {
     **{
         key: ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX", "JSON", "Parquet"]
-        for key in ["Frontier", "Transfer", "R heat maps"]
+        for key in ["Frontier", "Transfer", "Against strength", "Map", "Per seed", "R heat maps"]
     },
     "Table": ["CSV", "LaTeX", "JSON", "Parquet"],
     "Configs": ["JSON"],
 }
-HOLDS = {"Frontier": "frontier", "Transfer": "transfer", "R heat maps": "matrix", "Table": "table", "Configs": "configs"}
+HOLDS = {
+    **{"Frontier": "frontier", "Transfer": "transfer", "Against strength": "strength", "Map": "map", "Per seed": "seeds"},
+    **{"R heat maps": "matrix", "Table": "table", "Configs": "configs"},
+}
 BOTH = {"fwd": "fwd", "bwd": "bwd"}
 STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctype html>", "Parquet": b"PAR1"}
 

@@ -45,6 +45,20 @@ def test_the_view_is_as_asked(here, capsys):
     assert (here / "quick-look-s1_frontier_per-unit_mean-of-pairs.csv").read_bytes() == expected
 
 
+def test_plots_are_of_the_measure_and_baseline_that_are_asked_for(here, capsys):
+    options = ["--measure", "fwd", "--baseline", "p-mGEM(4)", "--difference", "best", "--errors", "seeds"]
+    view = View(measure="fwd", baseline="p-mGEM(4)", difference="best", errors="seeds")
+    names = {
+        ("map", "csv"): "quick-look-s1_map_fwd_minus-p-mGEM-4.csv",
+        ("seeds", "csv"): "quick-look-s1_seeds_best_minus-p-mGEM-4.csv",
+        ("strength", "svg"): "quick-look-s1_strength_fwd.svg",
+    }
+    for (what, format), name in names.items():
+        assert main(["export", "s1", "--what", what, "--format", format, *options]) == 0
+        assert capsys.readouterr().out == f"{name}\n"
+        assert (here / name).read_bytes() == exported(stored(here), what, format, view)
+
+
 @pytest.mark.parametrize(("what", "format"), [("table", "latex"), ("frontier", "pdf"), ("configs", "json")])
 def test_a_dash_is_stdout(here, capfdbinary, what, format):
     assert main(["export", "s1", "--what", what, "--format", format, "-o", "-"]) == 0
@@ -78,6 +92,7 @@ def test_with_several_benchmarks_the_file_name_contains_the_benchmark(here, caps
 
 
 FRONTIER = ["s1", "--what", "frontier", "--format", "csv"]
+MAP = ["s1", "--what", "map", "--format", "csv"]
 BAD = [
     (["s9", *FRONTIER[1:]], "there is no 's9'; mgem runs lists what there is."),
     (["r99", *FRONTIER[1:]], "there is no 'r99'"),
@@ -96,6 +111,11 @@ BAD = [
     ([*FRONTIER, "--pair", "all"], "pair is 'all'; it must be two tasks S,T, counted from 1, or mean."),
     ([*FRONTIER, "--after", "7"], "after is 7; it must be from 1 to 3, the number of tasks."),
     ([*FRONTIER, "--after", "two"], "argument --after: invalid int value: 'two'"),
+    ([*FRONTIER, "--errors", "all"], "errors is 'all'; it must be one of within, between, seeds, none."),
+    ([*FRONTIER, "--measure", "loss"], "measure is 'loss'; it must be one of acc, fwd, bwd, x, y."),
+    ([*FRONTIER, "--cells", "colours"], "cells is 'colours'; it must be one of differences, values."),
+    ([*FRONTIER, "--difference", "q"], "difference is 'q'; it must be one of retention, acc, fwd, bwd, best."),
+    ([*MAP, "--baseline", "EWC"], "baseline is 'EWC'; it must be one of GEM, p-mGEM(4), Single."),
     ([*FRONTIER, "--benchmark", "cifar"], "benchmark is 'cifar'; it must be one of mnist5k-permutations."),
     ([*FRONTIER, "-o", "/no/such/folder/x"], "output is '/no/such/folder/x', but it cannot be written: No such file"),
     ([*FRONTIER, "-o", "/tmp"], "output is '/tmp', but it cannot be written: Is a directory."),

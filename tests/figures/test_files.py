@@ -122,12 +122,14 @@ def test_json_and_parquet_have_the_columns_and_numbers_of_csv(store, name):
 
 @pytest.mark.parametrize("name", WITH_DATA)
 def test_json_and_parquet_tell_missing_values_from_numbers(tmp_path, name):
-    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
-    records = json.loads(exported(store, name, "json"))
-    parquet = pd.read_parquet(io.BytesIO(exported(store, name, "parquet")))
+    grid = {"modules": [1, 4], "strength": [0.2, [0.5, 0.1]], "seed": [0]}
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid=grid))
+    view = View(difference="acc")  # of y at equal x, these lines have no range in common
+    records = json.loads(exported(store, name, "json", view))
+    parquet = pd.read_parquet(io.BytesIO(exported(store, name, "parquet", view)))
     assert len(records) == len(parquet)
-    if "q" in parquet and len(parquet) == 2:  # a row per configuration
-        assert list(parquet["q"]) == [record["q"] for record in records] == ["0.2", "0.5, 0.1"]
+    if "configuration" in parquet:
+        assert list(parquet["q"]) == [record["q"] for record in records] == ["0.2", "0.5, 0.1"] * 2
     for column in parquet.columns.intersection(["acc_std", "gs_z_std"]):  # of one seed
         assert parquet[column].isna().all()
         assert {record[column] for record in records} == {None}
@@ -211,7 +213,7 @@ BAD = [
     ({"view": View(pair=(1, 1))}, "pair is '2,2'; it must be S,T with 1 ≤ S < T ≤ 3, the number of tasks, or mean."),
     ({"view": View(after=4)}, "after is 4; it must be from 1 to 3, the number of tasks."),
     ({"view": View(after=0)}, "after is 0; it must be from 1 to 3, the number of tasks."),
-    ({"view": View(after=1)}, "nothing to show after task 1: no run has probed task 1 in task 2; it takes"),
+    ({"view": View(after=1)}, "nothing to show after task 1: there is no earlier task to keep."),
 ]
 
 

@@ -7,9 +7,9 @@ from filled_store import SMALL, filled_store
 
 from figures.exported import exported, exported_csv
 from figures.lines import drawn_line, legend
-from mgem_core import UsageError
-from mgem_core.analysis import ERRORS, View
-from mgem_core.figures import frontier
+from mgem_core import UsageError, analysis, frames, measurements
+from mgem_core.analysis import View
+from mgem_core.figures import frontier, mark_points
 from mgem_core.sweeps import SweepSpec
 
 
@@ -31,13 +31,13 @@ def test_the_envelope_is_the_front_beneath_all_lines(points):
 
 
 def test_hiding_dominated_points_leaves_the_front(points):
-    shown = frontier.screen(points, View(), hide_dominated=True)["data"][1:]
+    shown = frontier.screen(points, View(hide_dominated=True))["data"][1:]
     assert sorted(key for trace in shown for key in trace["customdata"]) == sorted(points.loc[points["front"], "key"])
 
 
 def test_marked_points_have_a_thick_rim(points):
     marked = points["key"].iloc[0]
-    traces = frontier.screen(points, View(), marked=[marked])["data"][1:]
+    traces = mark_points(frontier.screen(points, View()), [marked])["data"][1:]
     rims = {
         key: rim for trace in traces for key, rim in zip(trace["customdata"], trace["marker"]["line"]["width"], strict=True)
     }
@@ -80,7 +80,7 @@ def test_markers_grow_with_the_strength_and_lines_are_named_at_their_ends(points
         sizes = trace["marker"]["size"]
         assert sizes == sorted(sizes)
         assert len(sizes) == 1 or sizes[0] < sizes[-1]
-    labels = {label["text"]: (label["x"], label["y"]) for label in figure["layout"]["annotations"]}
+    labels = {label["text"].partition("</span> ")[2]: (label["x"], label["y"]) for label in figure["layout"]["annotations"]}
     assert labels == {trace["name"]: (trace["x"][-1], trace["y"][-1]) for trace in figure["data"][1:]}
 
 
@@ -94,7 +94,9 @@ def test_the_axes_follow_the_points_and_not_their_errors(points):
 
 
 def test_error_bars_are_those_that_the_view_asks_for(points):
-    within, between, none = (frontier.screen(points, View(errors=errors))["data"][1] for errors in ERRORS)
+    within, between, none = (
+        frontier.screen(points, View(errors=errors))["data"][1] for errors in ("within", "between", "none")
+    )
     assert within["error_x"]["array"] == points.loc[points["line"] == within["name"], "x_within"].tolist()
     assert between["error_y"]["array"] == points.loc[points["line"] == within["name"], "y_sem"].tolist()
     assert "error_x" not in none
@@ -104,3 +106,42 @@ def test_the_envelope_is_that_of_methods_with_a_strength(points):
     best = points.assign(x=points["x"].where(points["label"] != "Single", 99.0), y=points["y"] + 1.0)
     best.loc[best["label"] == "Single", "y"] = 99.0
     assert 99.0 not in frontier.screen(best, View())["data"][0]["x"]
+
+
+def test_every_seed_is_a_faint_line_through_its_own_values(store):
+    view = View(errors="seeds")
+    points = measurements.points(store, frames.runs(store, 1), view)
+    runs = analysis.run_measures(frames.runs(store, 1), measurements.read_measurements(store, store.run_ids(1)), view)
+    figure = frontier.screen(points, view)
+    faint = {trace["uid"]: trace for trace in figure["data"] if trace.get("meta") == "seeds"}
+    expected: list[float | None] = []
+    for seed in (0, 1):
+        of_seed = runs[(runs["line"] == "GEM") & (runs["seed"] == seed)].sort_values("q")
+        expected += [*of_seed["x"], None]
+    assert faint["GEM_seeds"]["x"] == expected
+    assert faint["GEM_seeds"]["opacity"] < 0.5
+    assert all("error_x" not in trace for trace in figure["data"])
+    low, high = figure["layout"]["xaxis"]["range"]
+    assert low < runs["x"].min() < runs["x"].max() < high
+    seeds = [line for line in frontier.printed(points, view).axes[0].lines if line.get_alpha() == 0.3]
+    assert len(seeds) == 6  # two of each line
+    np.testing.assert_array_equal(seeds[0].get_xdata(), expected[:3])
+
+
+def test_few_lines_are_named_at_their_ends_and_many_in_a_legend_with_a_fixed_room(points):
+    few = frontier.screen(points, View())["layout"]
+    assert not few["showlegend"]
+    assert len(few["annotations"]) == 3
+    many = pd.concat([points.assign(line=f"p-mGEM({i})", label=f"p-mGEM({i})", family="p-mGEM") for i in range(2, 20)])
+    first_result = many.assign(x=many["x"].where(many["line"] == "p-mGEM(2)"))
+    layouts = [frontier.screen(frame, View())["layout"] for frame in (first_result, many)]
+    for layout in layouts:
+        assert layout["showlegend"]
+        assert layout["annotations"] == []
+        assert layout["legend"]["maxheight"] <= layout["margin"]["b"]
+    assert layouts[0]["margin"] == layouts[1]["margin"]  # nothing jumps when the other lines arrive
+
+
+def test_names_that_would_look_the_same_are_written_out_in_a_legend(points):
+    lines = points["line"].replace({"GEM": "GEM · trigger always", "p-mGEM(4)": "GEM · trigger violation"})
+    assert frontier.screen(points.assign(line=lines, label="GEM"), View())["layout"]["showlegend"]

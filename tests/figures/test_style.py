@@ -1,10 +1,14 @@
 """Styles of lines: a ramp within each family, ordered by the numbers of modules and splits."""
 
+import tomllib
 from itertools import pairwise
+from pathlib import Path
 
 import pandas as pd
+import pytest
 
-from mgem_core.figures.style import line_styles, ramp
+from mgem_core.figures.style import DARK_BACKGROUND, contrast, line_styles, luminance, ramp
+from mgem_core.learners import FAMILIES
 
 
 def styles(*labels: str):
@@ -12,20 +16,28 @@ def styles(*labels: str):
     return line_styles(pd.DataFrame(rows))
 
 
-def brightness(color: str) -> int:
-    return sum(int(color[i : i + 2], 16) for i in (1, 3, 5))
-
-
 def test_lines_are_ordered_by_family_and_number_and_not_by_their_first_run():
     found = styles("p-mGEM(10)", "d-mGEM(2)", "p-mGEM(2)", "GEM", "md-GEM(4,10)", "md-GEM(4,2)")
     assert list(found) == ["GEM", "p-mGEM(2)", "p-mGEM(10)", "d-mGEM(2)", "md-GEM(4,2)", "md-GEM(4,10)"]
 
 
-def test_more_modules_are_darker():
-    found = styles(*(f"p-mGEM({count})" for count in (2, 3, 4, 5, 6)))
-    values = [brightness(style.color) for style in found.values()]
-    assert values == sorted(values, reverse=True)
-    assert min(before - after for before, after in pairwise(values)) >= 40
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("count", [2, 3, 5, 6])
+def test_more_modules_are_darker_and_all_can_be_seen_on_light_and_dark_pages_and_in_grey(family, count):
+    colors = [style.color for style in styles(*(f"{family}({number})" for number in range(2, 2 + count))).values()]
+    lights = [luminance(color) for color in colors]
+    assert lights == sorted(lights, reverse=True)
+    for color in colors:
+        assert contrast(color, "#FFFFFF") > 2.1
+        assert contrast(color, DARK_BACKGROUND) > 2.1
+    steps = [contrast(*pair) for pair in pairwise(colors)]
+    assert min(steps) > 1.2  # between neighbours of six, in grey
+    assert max(steps) < 1.1 * min(steps)
+
+
+def test_the_dark_background_is_that_of_the_page():
+    config = tomllib.loads((Path(__file__).parents[2] / "app" / ".streamlit" / "config.toml").read_text())
+    assert config["theme"]["dark"]["backgroundColor"] == DARK_BACKGROUND
 
 
 def test_a_line_that_is_alone_in_its_family_has_its_colour():

@@ -2,11 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from filled_store import SMALL, filled_store
+from matplotlib.collections import PathCollection
 
 from figures.exported import exported
 from figures.lines import drawn_line, legend
 from mgem_core.analysis import View
 from mgem_core.figures import transfer
+from mgem_core.figures._labels import SCREEN
 from mgem_core.sweeps import SweepSpec
 
 
@@ -40,3 +42,32 @@ def test_dashed_lines_join_points_of_equal_acc_on_the_screen():
 def test_one_seed_can_be_drawn_without_errors(tmp_path):
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
     assert exported(store, "transfer", "pdf").startswith(b"%PDF-")
+
+
+def test_points_hidden_in_the_frontier_are_hidden_here(points):
+    front = set(points.loc[points["front"] & points["bwd"].notna(), "key"])
+    figure = transfer.screen(points, View(hide_dominated=True))
+    assert {key for trace in figure["data"] for key in trace.get("customdata", ())} == front
+    axes = transfer.printed(points, View(hide_dominated=True)).axes[0]
+    assert sum(len(found.get_offsets()) for found in axes.collections if isinstance(found, PathCollection)) == len(front)
+    without_probes = points.assign(x=np.nan, y=np.nan, front=False)
+    figure = transfer.screen(without_probes, View(hide_dominated=True))
+    assert {key for trace in figure["data"] for key in trace.get("customdata", ())} == set(points["key"])
+
+
+def test_labels_of_equal_acc_cover_no_point(points):
+    layout = transfer.screen(points, View())["layout"]
+    labels = [label for label in layout["annotations"] if label["text"].startswith("ACC")]
+    assert labels
+    ranges = [layout[f"{axis}axis"]["range"] for axis in "xy"]
+
+    def pixel(x, y, plot):
+        return [(at - low) / (high - low) * size for at, (low, high), size in zip((x, y), ranges, plot, strict=True)]
+
+    for label in labels:
+        assert label["x"] + label["y"] == pytest.approx(float(label["text"].removeprefix("ACC ")))
+        for plot in SCREEN:
+            left, bottom = pixel(label["x"], label["y"], plot)
+            for bwd, fwd in points[["bwd", "fwd"]].dropna().to_numpy():
+                x, y = pixel(bwd, fwd, plot)
+                assert not (left < x < left + 30 and bottom < y < bottom + 10)

@@ -1,0 +1,36 @@
+"""The runs that the page shows; this session reads their frames only once for all plots, until the store changes."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pandas as pd
+import session
+
+from mgem_core.analysis import View
+from mgem_core.figures.selection import Selection
+from mgem_core.store import Store
+
+
+@dataclass(frozen=True)
+class PageSelection(Selection):
+    def all_runs(self) -> pd.DataFrame:
+        assert self.sweep is not None, "the page shows sweeps"
+        return session.read_runs(self.store, self.sweep)
+
+    @property
+    def subject(self) -> tuple[Any, ...]:
+        """What the measures of the runs depend on, besides the store; other fields of the view only choose among them."""
+        view = self.view
+        return self.sweep, view.benchmark, view.axes, view.pair, view.after, view.gradient
+
+    def points(self) -> pd.DataFrame:
+        subject = (*self.subject, self.view.errors)
+        return cast("pd.DataFrame", session.read_once("points", self.store, subject, super().points))
+
+    def runs_to_compare(self) -> pd.DataFrame:
+        read = super().runs_to_compare
+        return cast("pd.DataFrame", session.read_once("runs to compare", self.store, self.subject, read))
+
+
+def select_sweep(store: Store, sweep: int, view: View) -> PageSelection:
+    return PageSelection(store, sweep, None, view, session.measurement_cache())

@@ -1,0 +1,38 @@
+"""What figures share that compare lines with a baseline, within seeds."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from mgem_core import analysis, paired
+from mgem_core.errors import UsageError
+from mgem_core.figures.selection import Selection, check_choice
+from mgem_core.figures.style import line_styles
+
+
+class Comparison(NamedTuple):
+    baseline: str
+    seeds: list[int]  # that all lines share
+    tables: dict[str, paired.Table]  # of every line
+    lines: pd.DataFrame  # line, label and family of each, in the order of legends
+
+
+def read_comparison(selection: Selection) -> Comparison:
+    """A UsageError if there is no second line, or no shared seed."""
+    rows = selection.runs_to_compare()
+    lines = rows.drop_duplicates("line")[["line", "label"]]
+    lines = lines.assign(family=[label.partition("(")[0] for label in lines["label"]])
+    baseline = selection.view.baseline or analysis.default_baseline(rows)
+    if len(lines):
+        check_choice("baseline", baseline, list(lines["line"]))
+    if len(lines) == 1:
+        raise UsageError(f"nothing to compare: all runs belong to one line, {baseline}.")
+    seeds, tables = paired.shared_tables(rows)
+    if not seeds:
+        raise UsageError("nothing to show yet: no run has finished with a seed that all configurations share.")
+    order = {line: number for number, line in enumerate(line_styles(lines))}
+    return Comparison(baseline, seeds, tables, lines.sort_values("line", key=lambda line: line.map(order)))
+
+
+def nothing_in_common(what: str, baseline: str) -> UsageError:
+    return UsageError(f"nothing to compare: no other line has {what} in common with {baseline}.")

@@ -1,0 +1,228 @@
+"""The map: a row per line, a column per strength, and in the cells a measure or its paired difference to a baseline."""
+
+from __future__ import annotations
+
+import textwrap
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mgem_core import paired, text
+from mgem_core.analysis import View
+from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register, strength
+from mgem_core.figures._compared import Comparison, nothing_in_common, read_comparison
+from mgem_core.figures.selection import Selection
+from mgem_core.figures.style import contrast, line_styles, measure_name
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+# From Brewer's PuOr and matplotlib's cividis, which colour-blind people can read.
+DIVERGING = [
+    *("#7F3B08", "#B35806", "#E08214", "#FDB863", "#FEE0B6", "#F7F7F7"),
+    *("#D8DAEB", "#B2ABD2", "#8073AC", "#542788", "#2D004B"),
+]
+SEQUENTIAL = ["#00224E", "#123570", "#3B496C", "#575D6D", "#707173", "#8A8678", "#A59C74", "#C3B369", "#E1CC55", "#FEE838"]
+NO_STRENGTH = text.MISSING
+COLUMNS = ["line", "label", "family", "q", "value", "low", "high", "p", "seeds", "is_distinguishable", "baseline"]
+MOST_CELLS_IN_COLUMN = 8  # strengths up to which a map fits in one column of a paper
+
+
+def is_available(selection: Selection) -> bool:
+    return _points.has_data(data, selection)
+
+
+def data(selection: Selection) -> pd.DataFrame:
+    """A row per cell: line and strength (NaN: a line without), the value, and of a difference what can be told of it."""
+    view = selection.view
+    if view.cells == "differences":
+        return _differences(read_comparison(selection), view)
+    learned = "its first task" if view.after is None else "that many"
+    points = _points.known_points(selection.points(), [view.measure], view, f"no run has learned {learned} and measured it")
+    return _values(points, view.measure)
+
+
+def _values(points: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Means over seeds, as the table has them; a configuration that belongs to several lines is in each."""
+    cells = points.explode("lines")
+    cells = cells.assign(line=cells["lines"], q=[np.mean(q) for q in cells["q"]], value=cells[measure])
+    cells = cells.assign(low=np.nan, high=np.nan, p=np.nan, is_distinguishable=True, baseline="")
+    return _ordered(cells[COLUMNS])
+
+
+def _differences(comparison: Comparison, view: View) -> pd.DataFrame:
+    """Means of the differences within seeds to the baseline at the same strength; p is Holm's, over all cells."""
+    baseline, seeds, tables, lines = comparison
+    cells = []
+    for row in lines[lines["line"] != baseline].to_dict("records"):
+        table = tables[row["line"]]
+        differences = paired.at_each_strength(table, tables[baseline], view.measure)
+        for q, of_seeds in zip(table["q"][0], differences.T, strict=True):
+            found = paired.estimate(of_seeds)
+            numbers = (found.mean, found.low, found.high, found.p_t) if found else (np.nan,) * 4
+            cells.append((*row.values(), q, *numbers, len(seeds), False, baseline))
+    frame = pd.DataFrame(cells, columns=COLUMNS)
+    if frame["value"].isna().all():
+        raise nothing_in_common(f"a strength at which {view.measure} is known", baseline)
+    known = frame["p"].notna()
+    frame.loc[known, "p"] = paired.holm(frame.loc[known, "p"].tolist())
+    frame["is_distinguishable"] = (frame["p"] < paired.LEVEL) & (len(seeds) >= paired.LEAST_SEEDS)
+    return _ordered(frame)
+
+
+def _ordered(cells: pd.DataFrame) -> pd.DataFrame:
+    """By line as in legends, and by strength; one cell for each."""
+    order = {line: number for number, line in enumerate(line_styles(cells))}
+    cells = cells.assign(order=cells["line"].map(order)).sort_values(["order", "q"], kind="stable")
+    return cells.drop_duplicates(["line", "q"]).drop(columns="order").reset_index(drop=True)
+
+
+def tidy(cells: pd.DataFrame, view: View) -> pd.DataFrame:
+    """The cells, with columns that say what the values are."""
+    frame = cells.drop(columns=["label", "family"]).rename(columns={"line": "method", "value": "mean"})
+    frame.insert(2, "measure", {**_points.ACCURACIES, **_points.products(view)}[view.measure])
+    return frame
+
+
+class Grid(NamedTuple):
+    """The cells by line and strength."""
+
+    lines: list[str]
+    columns: list[str]  # strengths
+    values: NDArray[np.float64]  # [lines, columns]; NaN: unknown
+    texts: list[list[str]]  # the same, as they are written in the cells
+
+
+def grid(cells: pd.DataFrame, view: View) -> Grid:
+    largest = cells["value"].abs().max()
+    decimals = 1 if view.measure not in ("x", "y") or not largest > 0 else int(max(0, 1 - np.floor(np.log10(largest))))
+    texts = [
+        cell_text(value, is_told, view, decimals)
+        for value, is_told in zip(cells["value"], cells["is_distinguishable"], strict=True)
+    ]
+    columns = [NO_STRENGTH if np.isnan(q) else f"{q:g}" for q in cells["q"]]
+    frame = cells.assign(column=columns, text=texts)
+    order = {
+        "index": list(dict.fromkeys(frame["line"])),
+        "columns": list(dict.fromkeys(frame.sort_values("q", na_position="first")["column"])),
+    }
+    values, written = (
+        frame.pivot(index="line", columns="column", values=name).reindex(**order) for name in ("value", "text")
+    )
+    return Grid(order["index"], order["columns"], values.to_numpy(float), written.fillna("").to_numpy().tolist())
+
+
+def cell_text(value: float, is_told: bool, view: View, decimals: int) -> str:
+    """+5.6; (−0.2) for a difference that cannot be told from zero; nothing for an unknown value."""
+    if np.isnan(value):
+        return ""
+    is_signed = view.cells == "differences" and round(value, decimals) != 0
+    number = f"{value:{'+' if is_signed else 'z'}.{decimals}f}".replace("-", "−")
+    return number if is_told else f"({number})"
+
+
+def scale(cells: pd.DataFrame, view: View) -> tuple[list[str], float, float]:
+    """The colours, and the values of the first and the last: symmetric around 0 for differences."""
+    if view.cells == "differences":
+        most = float(cells["value"].abs().max()) or 1.0
+        return DIVERGING, -most, most
+    return SEQUENTIAL, float(cells["value"].min()), float(cells["value"].max())
+
+
+def screen(cells: pd.DataFrame, view: View) -> PlainFigure:
+    lines, columns, values, texts = grid(cells, view)
+    colors, low, high = scale(cells, view)
+    title = difference_title(cells, view)
+    heat = {
+        **{"type": "heatmap", "uid": "map", "x": columns, "y": lines, "zmin": low, "zmax": high, "xgap": 1, "ygap": 1},
+        "z": [[None if np.isnan(value) else value for value in row] for row in values],
+        "text": texts,
+        **{"texttemplate": "%{text}", "hoverongaps": False, "showscale": False},
+        "colorscale": [[i / (len(colors) - 1), color] for i, color in enumerate(colors)],
+        "hovertemplate": f"<b>%{{y}}</b>, q = %{{x}}<br>{title}: %{{z:.4g}}<extra></extra>",
+    }
+    figure = _screen.figure([heat], strength.TITLE, "")
+    figure["layout"]["xaxis"] |= {"type": "category", "showgrid": False}
+    figure["layout"]["yaxis"] |= {"type": "category", "showgrid": False, "autorange": "reversed", "automargin": True}
+    return _screen.rows(figure, len(lines), 48)
+
+
+def difference_title(cells: pd.DataFrame, view: View, in_tex: bool = False) -> str:
+    """ACC minus GEM's; or ACC alone."""
+    name = measure_name(view, in_tex)
+    return f"{name} minus that of {cells['baseline'].iloc[0]} at the same q" if view.cells == "differences" else name
+
+
+@_print.printing()
+def printed(cells: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+    """A heat map with its numbers; the title says what the cells show."""
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
+    from matplotlib.figure import Figure
+
+    lines, columns, values, texts = grid(cells, view)
+    colors, low, high = scale(cells, view)
+    palette = LinearSegmentedColormap.from_list("map", colors)
+    width = _print.COLUMN if len(columns) <= MOST_CELLS_IN_COLUMN else _print.TEXT_WIDTH
+    figure = Figure((width, 0.9 + 0.25 * len(lines)), layout="constrained")
+    axes = figure.add_subplot(xlabel="memory strength $q$")
+    image = axes.imshow(values, cmap=palette, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(lines)), lines)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    size = min(7.0, 40 * width / (len(columns) + 3))
+    for i, j in product(range(len(lines)), range(len(columns))):
+        if texts[i][j]:
+            cell = to_hex(palette((values[i, j] - low) / ((high - low) or 1.0)))
+            color = "#000000" if contrast("#000000", cell) > contrast("#FFFFFF", cell) else "#FFFFFF"
+            axes.text(j, i, texts[i][j], ha="center", va="center", fontsize=size, color=color, in_layout=False)
+    figure.colorbar(image, ax=axes, fraction=0.05, aspect=25).outline.set_visible(False)
+    figure.suptitle(textwrap.fill(subtitle(cells, view, in_tex=True), round(19 * width)), fontsize=7)
+    return figure
+
+
+def latex(cells: pd.DataFrame, view: View, source: str) -> str:
+    lines, columns, _, texts = grid(cells, view)
+    rows = [
+        [_latex.escape(line), *(f"${cell.replace('−', '-')}$" if cell else "---" for cell in row)]
+        for line, row in zip(lines, texts, strict=True)
+    ]
+    head = ["method", *(f"$q = {q}$" if q != NO_STRENGTH else "no $q$" for q in columns)]
+    return _latex.tabular(f"{source}: {subtitle(cells, view, in_tex=True)}", head, [rows])
+
+
+def subtitle(cells: pd.DataFrame, view: View, in_tex: bool = False) -> str:
+    title = difference_title(cells, view, in_tex)
+    fewest, most = int(cells["seeds"].min()), int(cells["seeds"].max())
+    seeds = text.pluralize(most, "seed") if fewest == most else f"{fewest} to {most} seeds"
+    if view.cells == "values":
+        return f"{title} · mean over {seeds}"
+    if most < paired.LEAST_SEEDS:
+        return f"{title} · {seeds}; in ( ): cannot be told from zero, which takes at least {paired.LEAST_SEEDS} seeds"
+    return f"{title} · {seeds}; in ( ): cannot be told from zero"
+
+
+def name_parts(view: View) -> list[str]:
+    parts = strength.name_parts(view)
+    return [*parts, f"minus {view.baseline or 'baseline'}" if view.cells == "differences" else "values"]
+
+
+register(
+    Figure(
+        name="map",
+        title="Map",
+        is_available=is_available,
+        data=data,
+        tidy=tidy,
+        screen=screen,
+        printed=printed,
+        latex=latex,
+        name_parts=name_parts,
+        place=4,
+        controls=("measure", "cells", "baseline"),
+        subtitle=subtitle,
+    )
+)

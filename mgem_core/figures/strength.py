@@ -1,0 +1,139 @@
+"""Against strength: any measure over the memory strength q, a line per method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from mgem_core.analysis import View
+from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, frontier, register
+from mgem_core.figures.selection import Selection
+from mgem_core.figures.style import line_styles, measure_name, measure_title
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+SMALL = 0.05  # below about this strength the axis is linear, so that 0 has a place; above, it is logarithmic
+CLOSEST = 0.045  # of two ticks, as a share of the axis
+TITLE = "memory strength q"
+
+
+def is_available(selection: Selection) -> bool:
+    return _points.has_data(data, selection)
+
+
+def data(selection: Selection) -> pd.DataFrame:
+    """The points; an empty view of x or y has the same reasons as an empty frontier."""
+    view = selection.view
+    points = frontier.data(selection) if view.measure in ("x", "y") else selection.points()
+    learned = "its first task" if view.after is None else "that many"
+    reason = f"no run has learned {learned} with a memory strength"
+    _points.known_points(points[points["q"].notna()], [view.measure], view, reason)
+    return points
+
+
+def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
+    names = {**_points.ACCURACIES, **_points.products(view)}
+    return _points.tidy(points, view, {view.measure: names[view.measure]})
+
+
+def position(q: Any) -> float:
+    """Of a strength on the axis; a strength per task counts as its mean."""
+    return float(np.arcsinh(np.mean(q) / SMALL))
+
+
+def ticks(points: pd.DataFrame) -> dict[float, str]:
+    """Position → strength, for the strengths that occur, as many as there is room for."""
+    places = {position(q): float(np.mean(q)) for q in points["q"]}
+    least = CLOSEST * (max(places, default=0.0) - min(places, default=0.0))
+    found: dict[float, str] = {}
+    for place in sorted(places):
+        if not found or place - max(found) > least:
+            found[place] = f"{places[place]:g}"
+    return found
+
+
+def _drawn(points: pd.DataFrame, view: View) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The points with a strength, each with its position on the axis, and those without."""
+    known = _points.drawn(points, view, [view.measure])
+    has_strength = known["q"].notna()
+    with_strength = known[has_strength]
+    return with_strength.assign(position=[position(q) for q in with_strength["q"]]), known[~has_strength]
+
+
+def screen(points: pd.DataFrame, view: View) -> PlainFigure:
+    """A line per method with error bars; a method without a strength is a dotted line across the plot."""
+    known, constant = _drawn(points, view)
+    styles, marks = line_styles(points), ticks(known)
+    lines = list(_screen.lines(known, view, ("position", view.measure), styles))
+    ends = [min(marks, default=0.0), max(marks, default=1.0)]
+    for row in constant.to_dict("records"):
+        value, color = row[view.measure], styles[row["line"]].color
+        look = {"mode": "lines", "line": {"color": color, "dash": "dot", "width": 1.5}}
+        names = {"name": row["line"], "uid": _screen.uid(row["line"]), "customdata": [row["key"]] * 2}
+        hover = {"hovertemplate": f"<b>{row['line']}</b>, no strength: %{{y:.4g}}<extra></extra>"}
+        lines.append({"type": "scatter", "x": ends, "y": [value, value], **look, **names, **hover})
+    figure = _screen.figure(lines, TITLE, measure_title(view), list(styles))
+    figure["layout"]["xaxis"] |= {"tickvals": list(marks), "ticktext": list(marks.values()), "zeroline": False}
+    return figure
+
+
+@_print.printing()
+def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+    """The same on paper, with a legend."""
+    known, constant = _drawn(points, view)
+    styles, marks = line_styles(points), ticks(known)
+    figure, axes = _print.one_column("memory strength $q$", measure_title(view, in_tex=True))
+    handles = _print.draw_lines(axes, known, view, ("position", view.measure), styles)
+    for row in constant.to_dict("records"):
+        color = styles[row["line"]].color
+        handles.append(axes.axhline(row[view.measure], color=color, ls=":", lw=1.1, label=row["line"]))
+    if len(constant):
+        low, high = axes.get_ylim()
+        room = 0.05 * (high - low)
+        axes.set_ylim(min(low, constant[view.measure].min() - room), max(high, constant[view.measure].max() + room))
+    axes.set_xticks(list(marks), list(marks.values()))
+    _print.draw_legend(figure, handles)
+    return figure
+
+
+def latex(points: pd.DataFrame, view: View, source: str) -> str:
+    """The measure of every configuration; the largest is bold."""
+    values, name = points[view.measure], measure_name(view, in_tex=True)
+    is_product = view.measure in ("x", "y")
+    decimals = _latex.decimals_for_four_digits(values) if is_product else 2
+    errors = points[f"{view.measure}_sem"] if is_product else points[f"{view.measure}_std"]
+    cells = _latex.mean_cells(values, errors, decimals, points.index)
+    units = "mean ± standard error over seeds" if is_product else "percent, mean ± std over seeds"
+    return _latex.points_table(points, view, source, units, {name: cells})
+
+
+def subtitle(points: pd.DataFrame, view: View) -> str:
+    return f"{measure_name(view)} over q · {_points.means_title(points, view)}"
+
+
+def name_parts(view: View) -> list[str]:
+    """The measure; that of the frontier with what decides its axes."""
+    if view.measure not in ("x", "y"):
+        return [view.measure]
+    return [_points.products(view)[view.measure], *frontier.name_parts(view)]
+
+
+register(
+    Figure(
+        name="strength",
+        title="Against strength",
+        is_available=is_available,
+        data=data,
+        tidy=tidy,
+        screen=screen,
+        printed=printed,
+        latex=latex,
+        name_parts=name_parts,
+        place=3,
+        controls=("measure",),
+        subtitle=subtitle,
+    )
+)

@@ -1,0 +1,74 @@
+"""Against strength: a measure over q, on an axis that has room for 0 and for 10."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from filled_store import SMALL, filled_store
+
+from figures.exported import exported, exported_csv
+from figures.lines import legend
+from mgem_core import UsageError, frames, measurements
+from mgem_core.analysis import View
+from mgem_core.figures import strength
+from mgem_core.sweeps import SweepSpec
+
+
+def of_lines(figure):
+    return {trace["name"]: trace for trace in figure["data"] if "customdata" in trace}
+
+
+@pytest.mark.parametrize("measure", ["acc", "fwd", "bwd", "x", "y"])
+def test_a_line_has_its_measure_at_each_strength(points, measure):
+    lines = of_lines(strength.screen(points, View(measure=measure)))
+    for name in ("GEM", "p-mGEM(4)"):
+        rows = points[points["line"] == name].sort_values("q")
+        assert lines[name]["y"] == rows[measure].tolist()
+        assert lines[name]["x"] == [strength.position(q) for q in rows["q"]]
+        assert lines[name]["error_y"]["array"] == rows[f"{measure}_within"].tolist()
+        assert "error_x" not in lines[name]
+
+
+def test_small_and_large_strengths_have_room():
+    places = [strength.position(q) for q in (0, 0.1, 0.3, 1, 3, 10)]
+    steps = [after - before for before, after in pairwise(places)]
+    assert places[0] == 0
+    assert max(steps) < 2 * min(steps)
+
+
+def test_ticks_are_the_strengths_that_occur_and_do_not_touch(points):
+    assert list(strength.ticks(points[points["q"].notna()]).values()) == ["0", "0.1", "0.5"]
+    crowded = points.assign(q=[0, 0.001, 0.002, 0.5, 0.501, 1, 2])
+    assert list(strength.ticks(crowded).values()) == ["0", "0.5", "1", "2"]
+
+
+def test_a_line_without_a_strength_is_dotted_and_named(points):
+    figure = strength.screen(points, View())
+    single = of_lines(figure)["Single"]
+    assert single["line"]["dash"] == "dot"
+    assert set(single["y"]) == {points.loc[points["line"] == "Single", "acc"].item()}
+    assert any(label["text"].endswith("Single") for label in figure["layout"]["annotations"])
+    axes = strength.printed(points, View()).axes[0]
+    assert any(line.get_linestyle() == ":" and set(line.get_ydata()) == set(single["y"]) for line in axes.lines)
+    assert legend(axes) == ["GEM", "p-mGEM(4)", "Single"]
+    assert axes.get_ylim()[0] <= min(points["acc"]) <= max(points["acc"]) <= axes.get_ylim()[1]
+
+
+def test_a_strength_per_task_stands_at_its_mean(tmp_path):
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
+    found = measurements.points(store, frames.runs(store, 1), View())
+    assert of_lines(strength.screen(found, View()))["GEM"]["x"] == [strength.position(0.2), strength.position(0.3)]
+
+
+def test_files_have_the_measure_and_its_errors(store, points):
+    table = exported_csv(store, "strength", View(measure="y"))
+    np.testing.assert_array_equal(table["gt_z"], points["y"])
+    np.testing.assert_array_equal(table["gt_z_within"], points["y_within"])
+    assert "acc" not in table
+    assert "ACC" in exported(store, "strength", "latex").decode()
+
+
+def test_without_strengths_there_is_nothing_to_show(tmp_path):
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"method": ["single"], "seed": [0]}))
+    with pytest.raises(UsageError, match="no run has learned its first task with a memory strength"):
+        exported(store, "strength", "csv")
