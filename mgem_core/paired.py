@@ -6,7 +6,7 @@ Pure functions on frames with one row per run: line, q, seed, is_finished and th
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ INTERPOLATION_ERROR = 0.0025  # of y; measured between the default strengths
 GRID = 101  # places at which two curves are compared
 EXACT_SEEDS = 16  # up to so many, all sign flips are tried; beyond, SAMPLED_FLIPS of them
 SAMPLED_FLIPS = 65536
+ESTIMATES = ("at_equal_x", "fwd_at_equal_bwd", "acc", "fwd", "bwd", "best_acc")  # fields of Verdict
 Floats = NDArray[np.float64]
 Table = dict[str, Floats]
 
@@ -58,17 +59,22 @@ class Verdict:
     fwd: Estimate | None
     bwd: Estimate | None
     best_acc: Estimate | None  # at each line's best strength, chosen on the other seeds
-    distinguishable: bool  # by the decisive difference, after Holm's correction over the lines
+    distinguishable: bool = False  # by the decisive difference
+    distinct: frozenset[str] = frozenset()  # the names of all estimates whose corrected interval excludes zero
+    comparisons: int = 1  # lines that were compared with the baseline, for which Holm's method corrects
 
     @property
-    def decisive(self) -> Estimate | None:
-        """The difference at equal x; for a line that has no range of x (a method without strengths), in best ACC."""
-        return self.at_equal_x or self.best_acc
+    def decisive(self) -> str:
+        """The name of the difference at equal x; for a line without a range of x (or of strengths), of that in best ACC."""
+        return "at_equal_x" if self.at_equal_x else "best_acc"
+
+    def estimate(self, name: str) -> Estimate | None:
+        return cast("Estimate | None", getattr(self, name))
 
 
 def in_words(verdict: Verdict) -> str:
     """What the data tell of a line and the baseline, in one sentence."""
-    line, baseline, seeds, found = verdict.line, verdict.baseline, len(verdict.seeds), verdict.decisive
+    line, baseline, seeds, found = verdict.line, verdict.baseline, len(verdict.seeds), verdict.estimate(verdict.decisive)
     if seeds < LEAST_SEEDS:
         few = f"{seeds} shared seed{'' if seeds == 1 else 's'}" if seeds else "no shared seed"
         return f"{line} and {baseline} have {few}; it takes at least {LEAST_SEEDS} to tell a difference."
@@ -81,7 +87,11 @@ def in_words(verdict: Verdict) -> str:
     else:
         best = "at the best strength, chosen on other seeds"
         sentence = f"{line} ends with {abs(found.mean):.1f} points {more} ACC than {baseline} ({best}; {interval})"
-    return f"{sentence}." if verdict.distinguishable else f"{sentence}: no difference can be told."
+    if verdict.distinguishable:
+        return f"{sentence}."
+    excludes_zero = found.low > 0 or found.high < 0  # but not the wider interval that several comparisons need
+    reason = f", because {verdict.comparisons} lines were compared" if excludes_zero else ""
+    return f"{sentence}: no difference can be told{reason}."
 
 
 def _signed(value: float) -> str:
@@ -113,11 +123,24 @@ def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
     if baseline not in tables:
         return []
     verdicts = [_verdict(line, baseline, tables, seeds) for line in tables if line != baseline]
-    p_values = [verdict.decisive.p_t if verdict.decisive else 1.0 for verdict in verdicts]
+    if len(seeds) < LEAST_SEEDS:
+        return verdicts
+    decisive = _excluding_zero([verdict.estimate(verdict.decisive) for verdict in verdicts])
+    others = {name: _excluding_zero([verdict.estimate(name) for verdict in verdicts]) for name in ESTIMATES}
     return [
-        replace(verdict, distinguishable=len(seeds) >= LEAST_SEEDS and p < LEVEL)
-        for verdict, p in zip(verdicts, holm(p_values), strict=True)
+        replace(
+            verdict,
+            distinguishable=decisive[i],
+            distinct=frozenset(n for n in ESTIMATES if (decisive if n == verdict.decisive else others[n])[i]),
+            comparisons=len(verdicts),
+        )
+        for i, verdict in enumerate(verdicts)
     ]
+
+
+def _excluding_zero(estimates: Sequence[Estimate | None]) -> list[bool]:
+    """Of each line's estimate: does its interval exclude zero, after Holm's correction over the lines?"""
+    return [p < LEVEL for p in holm([found.p_t if found else 1.0 for found in estimates])]
 
 
 def shared_tables(runs: pd.DataFrame) -> tuple[list[int], dict[str, Table]]:
@@ -147,7 +170,6 @@ def _verdict(line: str, baseline: str, tables: dict[str, Table], seeds: Sequence
         fwd_at_equal_bwd=_at_equal(one, other, "bwd", "fwd").estimate(),
         **{name: seed_differences(one, other, name).estimate() for name in ("acc", "fwd", "bwd")},
         best_acc=seed_differences(one, other, "best").estimate(),
-        distinguishable=False,
     )
 
 

@@ -156,3 +156,24 @@ def test_a_line_without_strengths_is_the_same_at_all_of_them():
     found = paired.at_each_strength(tables["GEM"], tables["Single"], "acc")
     np.testing.assert_array_equal(found, tables["GEM"]["acc"] - tables["Single"]["acc"])
     assert np.isnan(paired.at_each_strength(tables["Single"], tables["GEM"], "acc")).all()
+
+
+def test_every_difference_is_judged_by_itself():
+    runs = simulated(np.random.default_rng(11), ["GEM", "a", "b"], 6, shift={"a": 1.0})
+    runs.loc[runs["line"] == "b", "acc"] += 5
+    a, b = paired.compare(runs, "GEM")
+    assert a.distinguishable
+    assert not {"acc", "best_acc"} & a.distinct
+    assert not b.distinguishable
+    assert {"acc", "best_acc"} <= b.distinct
+    assert "at_equal_x" not in b.distinct
+
+
+def test_words_say_when_only_the_correction_for_several_lines_forbids_a_claim():
+    """Of eight equal lines, one that seems different by itself is not called different."""
+    rng = np.random.default_rng(12)
+    lines = ["GEM", *"abcdefgh"]
+    verdicts = [verdict for _ in range(40) for verdict in paired.compare(simulated(rng, lines, seeds=6), "GEM")]
+    seeming = [v for v in verdicts if not v.distinguishable and (v.at_equal_x.low > 0 or v.at_equal_x.high < 0)]
+    assert seeming
+    assert all("no difference can be told, because 8 lines were compared." in paired.in_words(v) for v in seeming)

@@ -7,12 +7,23 @@ from text import escape_markdown
 
 from explore.page_selection import PageSelection
 from mgem_core import paired
-from mgem_core.paired import LEAST_SEEDS
+from mgem_core.paired import LEAST_SEEDS, Estimate, Verdict
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 from mgem_core.text import pluralize
 
 MORE_SEEDS = 3  # added by one click
+COLUMNS = {  # differences in a verdict → what the table calls them
+    "at_equal_x": "learned at equal retention, %",
+    "fwd_at_equal_bwd": "FWD at equal BWD",
+    "acc": "ACC at equal q",
+    "best_acc": "ACC at the best q",
+}
+EXPLANATION = (
+    "Differences from {baseline} with 95 % intervals, accuracies in points. Bold: distinguishable from zero after Holm's "
+    "correction over the lines. The best q is chosen on the other seeds. Equal q is not equal strength: a floor on each of K "
+    "splits restricts a step about K times as much."
+)
 
 
 def show_verdicts(selection: PageSelection) -> None:
@@ -25,11 +36,28 @@ def show_verdicts(selection: PageSelection) -> None:
     seeds = len(verdicts[0].seeds) if verdicts else 0
     if seeds >= LEAST_SEEDS:
         st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))
+        st.expander("All differences").markdown(differences_table(verdicts))
         return
     finished = f"{pluralize(seeds, 'seed')} {'has' if seeds == 1 else 'have'}" if seeds else "No seed has"
     st.markdown(f"{finished} finished in every configuration; it takes at least {LEAST_SEEDS} to tell a difference.")
     if rows["seed"].nunique() < LEAST_SEEDS:
         st.button(f"Add {MORE_SEEDS} seeds", on_click=add_seeds, args=(store, selection.sweep))
+
+
+def differences_table(verdicts: list[Verdict]) -> str:
+    """Every difference with its 95 % interval as Markdown; bold where it is distinguishable from zero."""
+    rows = ["| line | " + " | ".join(COLUMNS.values()) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
+    for verdict in verdicts:
+        cells = [_cell(verdict.estimate(name), name in verdict.distinct) for name in COLUMNS]
+        rows.append(" | ".join([f"| {escape_markdown(verdict.line)}", *cells]) + " |")
+    return "\n".join([*rows, "", EXPLANATION.format(baseline=escape_markdown(verdicts[0].baseline))])
+
+
+def _cell(found: Estimate | None, is_distinct: bool) -> str:
+    if found is None:
+        return "—"
+    text = f"{found.mean:+.2f} ({found.low:+.2f} … {found.high:+.2f})".replace("-", "−")
+    return f"**{text}**" if is_distinct else text
 
 
 @session.explain_errors

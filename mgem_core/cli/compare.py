@@ -16,9 +16,10 @@ from mgem_core.store import Store
 
 LEGEND = """\
 Differences from {baseline}, mean over {seeds} [95 % interval], after removing what all runs of a seed share.
-learned  ⟨g_t,z⟩ at equal ⟨g_s,z⟩, in percent; common: the share of the range that both lines cover
-ACC      at equal strengths, in points; best ACC: each line at its best strength, chosen on the other seeds
-*        can be told apart at equal ⟨g_s,z⟩ (a line without strengths: by its best ACC), after Holm's correction"""
+learned    ⟨g_t,z⟩ at equal ⟨g_s,z⟩, in percent; common: the share of the range that both lines cover
+FWD        at equal BWD, in points
+ACC        at equal strengths, in points; best ACC: each line at its best strength, chosen on the other seeds
+*          distinguishable from zero, after Holm's correction over the lines"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,13 +48,13 @@ def _compare(options: argparse.Namespace) -> int:
 def _document(verdict: Verdict) -> dict[str, Any]:
     """A verdict as JSON; a number that is not finite (an interval from one seed) becomes null."""
     document = asdict(verdict)
-    for name, found in vars(verdict).items():
-        if isinstance(found, Estimate):
-            numbers = found._asdict()
-            document[name] = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
+    for name in paired.ESTIMATES:
+        if found := verdict.estimate(name):
+            numbers = {key: number if math.isfinite(number) else None for key, number in found._asdict().items()}
+            document[name] = {**numbers, "distinguishable": name in verdict.distinct}
     if document["at_equal_x"]:
         document["at_equal_x"]["common"] = verdict.common
-    del document["common"]
+    del document["common"], document["distinct"]
     return {**document, "words": paired.in_words(verdict)}
 
 
@@ -61,7 +62,7 @@ def printable_table(verdicts: list[Verdict], baseline: str) -> str:
     """A line per verdict with its differences, the verdicts in words, and a legend."""
     if not verdicts:
         return f"There is nothing to compare {printable(baseline)} with: no seed has finished in every configuration."
-    header = ("line", "learned, %", "common", "ACC", "best ACC", "")
+    header = ("line", "learned, %", "common", "FWD", "ACC", "best ACC")
     rows = [header, *(_cells(verdict) for verdict in verdicts)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -71,9 +72,11 @@ def printable_table(verdicts: list[Verdict], baseline: str) -> str:
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
-    estimates = [_interval(found) for found in (verdict.at_equal_x, verdict.acc, verdict.best_acc)]
-    common = f"{100 * verdict.common:.0f} %"
-    return printable(verdict.line), estimates[0], common, *estimates[1:], "*" if verdict.distinguishable else ""
+    learned, fwd, acc, best = (
+        _interval(verdict.estimate(name)) + (" *" if name in verdict.distinct else "")
+        for name in ("at_equal_x", "fwd_at_equal_bwd", "acc", "best_acc")
+    )
+    return printable(verdict.line), learned, f"{100 * verdict.common:.0f} %", fwd, acc, best
 
 
 def _interval(found: Estimate | None) -> str:
