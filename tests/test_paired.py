@@ -173,7 +173,7 @@ def test_words_say_when_only_the_correction_for_several_lines_forbids_a_claim():
     """Of eight equal lines, one that seems different by itself is not called different."""
     rng = np.random.default_rng(12)
     lines = ["GEM", *"abcdefgh"]
-    verdicts = [verdict for _ in range(40) for verdict in paired.compare(simulated(rng, lines, seeds=6), "GEM")]
+    verdicts = [verdict for _ in range(40) for verdict in paired.compare(simulated(rng, lines, 6, noise=0.2), "GEM")]
     seeming = [v for v in verdicts if not v.distinguishable and (v.at_equal_x.low > 0 or v.at_equal_x.high < 0)]
     assert seeming
     assert all("no difference can be told, because 8 lines were compared." in paired.in_words(v) for v in seeming)

@@ -21,8 +21,8 @@ COLUMNS = {  # differences in a verdict → what the table calls them
 }
 EXPLANATION = (
     "Differences from {baseline} with 95 % intervals, accuracies in points. Bold: distinguishable from zero after Holm's "
-    "correction over the lines. The best q is chosen on the other seeds. Equal q is not equal strength: a floor on each of K "
-    "splits restricts a step about K times as much."
+    "correction over the lines. The best q is chosen on the other seeds. Equal q is not equal strength: a floor on each "
+    "of K splits restricts a step about K times as much."
 )
 
 
