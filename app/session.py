@@ -164,6 +164,16 @@ def url_selection(name: str, known: Container[str]) -> list[str]:
     return selected
 
 
+def note_page(title: str) -> None:
+    """Called before a page runs."""
+    st.session_state["page before"], st.session_state["page"] = st.session_state.get("page", title), title
+
+
+def came_from_another_page() -> bool:
+    """Did this session show another page before this run?"""
+    return bool(st.session_state["page before"] != st.session_state["page"])
+
+
 def browser_time_zone() -> tzinfo | None:
     try:
         return ZoneInfo(st.context.timezone or "")

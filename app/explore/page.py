@@ -1,5 +1,6 @@
 """The page Explore: what somebody waits for comes first, the results of a sweep, and then the form in the sidebar."""
 
+from pathlib import Path
 from typing import Any
 
 import components
@@ -15,6 +16,33 @@ from mgem_core.presets import PRESETS
 from mgem_core.store import Store
 
 
+# The frontier of the quick look: mgem sweep --preset quick-look; mgem export s1 --what frontier --format svg -o example.svg
+EXAMPLE = Path(__file__).with_name("example.svg")
+EXAMPLE_WIDTH = 560  # pixels
+EXAMPLE_SETTINGS = (
+    "An example of what will appear: GEM and d-mGEM(2) at memory strengths from 0 to 10, and plain SGD, on tasks 1 and 2 of "
+    "three tasks of rotated digits, 60 steps each, mean of four seeds. To the right, more of the old task is kept; upwards, "
+    "more of the new one is learned. Larger markers are larger strengths."
+)
+DARK_INK = {  # what the printed figure is drawn with → on a dark page
+    '<g id="figure_1">': '<g id="figure_1" fill="#E8ECF1">',  # text
+    "fill: #ffffff": "fill: none",
+    "stroke: #ececec": "stroke: #303842",
+    "stroke: #404040": "stroke: #808080",
+    "stroke: #000000": "stroke: #808080",
+}
+
+
+def show_example() -> None:
+    """A picture of real results, for somebody who has none yet."""
+    picture = EXAMPLE.read_text()
+    if st.context.theme.type == "dark":
+        for printed, dark in DARK_INK.items():
+            picture = picture.replace(printed, dark)
+    with st.container(width=EXAMPLE_WIDTH):  # narrower on a narrow screen
+        st.image(picture, EXAMPLE_SETTINGS, "stretch", alt="Frontier: learning the new against keeping the old")
+
+
 def show_welcome(store: Store) -> None:
     """For a store without sweeps."""
     st.title("What does it cost to remember?")
@@ -28,6 +56,7 @@ def show_welcome(store: Store) -> None:
     label = f"Run the quick look: {len(spec.runs())} short runs, about a minute"
     st.button(label, type="primary", on_click=launch, args=(store, spec, title))
     st.caption(f"{description}. Or choose your own settings on the left.")
+    show_example()
     components.preload_plotly()
 
 

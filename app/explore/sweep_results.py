@@ -19,6 +19,7 @@ from mgem_core import measurements
 from mgem_core.analysis import View
 from mgem_core.figures import PlainFigure, frontier, transfer
 from mgem_core.figures.style import axis_titles, error_title, pair_title
+from mgem_core.learners import METHOD_OF_FAMILY, shares_network
 from mgem_core.progress import SweepProgress, sweep_progress
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
@@ -59,8 +60,17 @@ def show_results(store: Store, sweep: int, view: View, hide_dominated: bool) -> 
             _show_plot(figure, "transfer", "FWD against BWD, a line per method", selected, subject)
         else:
             show_reason_for_no_points(runs, view, "Points appear once a run has learned its first task.")
+    show_lines_without_points(points)
     show_verdicts(store, sweep, runs, view)
     show_table(points, selected, marked)
+
+
+def show_lines_without_points(points: pd.DataFrame) -> None:
+    """Say why a method is in neither plot."""
+    families = dict(zip(points["line"], points["family"], strict=True))
+    lines = [line for line, family in families.items() if not shares_network(METHOD_OF_FAMILY.get(family, ""))]
+    if lines:
+        st.caption(f"Not in the plots: {', '.join(lines)}. Its tasks share no network, so none is kept or lost; see the table.")
 
 
 def _read_points(store: Store, sweep: int, runs: pd.DataFrame, view: View) -> pd.DataFrame:
