@@ -1,6 +1,5 @@
 """The page Explore: what somebody waits for comes first, the results of a sweep, and then the form in the sidebar."""
 
-from pathlib import Path
 from typing import Any
 
 import components
@@ -9,38 +8,12 @@ import session
 import streamlit as st
 from export_menu import show_export_menu
 
+from explore.example import show_example
 from explore.launch import launch, show_launch_panel
 from explore.sweep_controls import choose_sweep, choose_view, show_stop_or_resume
 from explore.sweep_results import show_results
 from mgem_core.presets import PRESETS
 from mgem_core.store import Store
-
-
-# The frontier of the quick look: mgem sweep --preset quick-look; mgem export s1 --what frontier --format svg -o example.svg
-EXAMPLE = Path(__file__).with_name("example.svg")
-EXAMPLE_WIDTH = 560  # pixels
-EXAMPLE_SETTINGS = (
-    "An example of what will appear: GEM and d-mGEM(2) at memory strengths from 0 to 10, and plain SGD, on tasks 1 and 2 of "
-    "three tasks of rotated digits, 60 steps each, mean of four seeds. To the right, more of the old task is kept; upwards, "
-    "more of the new one is learned. Larger markers are larger strengths."
-)
-DARK_INK = {  # what the printed figure is drawn with → on a dark page
-    '<g id="figure_1">': '<g id="figure_1" fill="#E8ECF1">',  # text
-    "fill: #ffffff": "fill: none",
-    "stroke: #ececec": "stroke: #303842",
-    "stroke: #404040": "stroke: #808080",
-    "stroke: #000000": "stroke: #808080",
-}
-
-
-def show_example() -> None:
-    """A picture of real results, for somebody who has none yet."""
-    picture = EXAMPLE.read_text()
-    if st.context.theme.type == "dark":
-        for printed, dark in DARK_INK.items():
-            picture = picture.replace(printed, dark)
-    with st.container(width=EXAMPLE_WIDTH):  # narrower on a narrow screen
-        st.image(picture, EXAMPLE_SETTINGS, "stretch", alt="Frontier: learning the new against keeping the old")
 
 
 def show_welcome(store: Store) -> None:
