@@ -80,8 +80,10 @@ def _signed(value: float) -> str:
 def shared_seeds(runs: pd.DataFrame, lines: Sequence[str]) -> list[int]:
     """The seeds with which every configuration (line and strength) of these lines has finished."""
     chosen = runs[runs["line"].isin(lines)]
-    seeds = [set(of.loc[of["is_finished"], "seed"]) for _, of in chosen.groupby(["line", "q"], dropna=False)]
-    return sorted(set.intersection(*seeds)) if seeds else []
+    which = chosen.groupby(["line", "q"], dropna=False).ngroup()
+    finished = pd.DataFrame({"seed": chosen["seed"], "which": which})[chosen["is_finished"]].drop_duplicates()
+    counts = finished["seed"].value_counts()
+    return sorted(counts.index[counts == which.nunique()])
 
 
 def within_seed_errors(values: Floats) -> Floats:

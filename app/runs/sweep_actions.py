@@ -24,19 +24,14 @@ def show_sweep_actions(store: Store, row: dict[str, Any]) -> None:
         if st.button("Open on Explore", type="primary"):
             st.switch_page(session.EXPLORE_PAGE, query_params={"sweep": f"s{sweep}"})
         st.button("Show its runs", on_click=lambda: st.session_state.update({"list": "Runs", "find": ""}))
-        with st.popover("Rename", key="rename menu", on_change="rerun"), st.form("rename", border=False):
-            st.text_input("New name", row["name"], max_chars=LONGEST_NAME, key=f"name of s{sweep}")
-            st.form_submit_button("Rename", on_click=_rename, args=(store, sweep))
+        # With a new name this is a new menu, which is closed.
+        with st.popover("Rename", key=f"rename s{sweep} {row['name']}", on_change="rerun"), st.form("rename", border=False):
+            name = st.text_input("New name", row["name"], max_chars=LONGEST_NAME, key=f"name of s{sweep}")
+            if st.form_submit_button("Rename") and (name or "").strip():
+                store.rename(sweep, name.strip())
+                st.rerun()
         show_stop_and_resume(store, store.run_ids(sweep), row)
         show_delete_menu(store, row)
-
-
-@session.explain_errors
-def _rename(store: Store, sweep: int) -> None:
-    """Give the sweep the name in the menu, and close the menu."""
-    if name := (st.session_state[f"name of s{sweep}"] or "").strip():
-        store.rename(sweep, name)
-        st.session_state["rename menu"] = False
 
 
 def show_delete_menu(store: Store, row: dict[str, Any]) -> None:

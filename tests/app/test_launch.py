@@ -162,7 +162,7 @@ def test_a_method_without_a_place_in_the_plots_is_named(store):
 
 
 def test_the_first_page_shows_a_picture_of_what_will_appear(store):
-    assert "An example of what will appear" in str(open_explore().get("imgs")[0].proto)
+    assert "An example of what will appear" in str(open_explore().get("image")[0].proto)
 
 
 def test_the_picture_can_be_seen_on_a_dark_page():
