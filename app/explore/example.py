@@ -8,9 +8,9 @@ import streamlit as st
 EXAMPLE = Path(__file__).with_name("example.svg")
 EXAMPLE_WIDTH = 560  # pixels
 EXAMPLE_SETTINGS = (
-    "An example of what will appear: GEM and d-mGEM(2) at memory strengths from 0 to 10, and plain SGD, on tasks 1 and 2 of "
-    "three tasks of rotated digits, 60 steps each, mean of four seeds. To the right, more of the old task is kept; upwards, "
-    "more of the new one is learned. Larger markers are larger strengths."
+    "An example of what will appear: GEM and d-mGEM(2) at memory strengths from 0 to 10, and plain SGD, on tasks 1 and 2 "
+    "of three tasks of rotated digits, 60 steps each, mean of four seeds. To the right, more of the old task is kept; "
+    "upwards, more of the new one is learned. Larger markers are larger strengths."
 )
 DARK_INK = {  # what the printed figure is drawn with → on a dark page
     '<g id="figure_1">': '<g id="figure_1" fill="#E8ECF1">',  # text

@@ -65,8 +65,10 @@ def _spec_of(store: Store, sweep: int | None) -> SweepSpec | None:
 
 
 def _estimate(store: Store, configs: list[RunConfig]) -> Estimate:
-    subject = tuple(configs)
-    return session.read_once("estimate", store, subject, lambda: estimate(store, configs, default_workers()))
+    found: Estimate = session.read_once(
+        "estimate", store, tuple(configs), lambda: estimate(store, configs, default_workers())
+    )
+    return found
 
 
 def _show_estimate(store: Store, configs: list[RunConfig]) -> str:

@@ -70,7 +70,8 @@ def show_lines_without_points(points: pd.DataFrame) -> None:
     families = dict(zip(points["line"], points["family"], strict=True))
     lines = [line for line, family in families.items() if not shares_network(METHOD_OF_FAMILY.get(family, ""))]
     if lines:
-        st.caption(f"Not in the plots: {', '.join(lines)}. Its tasks share no network, so none is kept or lost; see the table.")
+        reason = "Tasks that share no network can neither keep nor lose anything; the table has the results."
+        st.caption(f"Not in the plots: {', '.join(lines)}. {reason}")
 
 
 def _read_points(store: Store, sweep: int, runs: pd.DataFrame, view: View) -> pd.DataFrame:
