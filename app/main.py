@@ -6,6 +6,7 @@ Streamlit puts this folder first on sys.path, so its modules are imported by the
 from pathlib import Path
 
 import components
+import session
 import streamlit as st
 
 # Rules on Streamlit's own markup, where it has no option. Should they stop matching, the look suffers, nothing else.
@@ -30,4 +31,6 @@ pages = [
     st.Page("explore/page.py", title="Explore", url_path="explore", default=True),
     st.Page("runs/page.py", title="Runs", url_path="runs"),
 ]
-st.navigation(pages, position="top").run()
+page = st.navigation(pages, position="top")
+session.note_page(page.title)
+page.run()

@@ -18,6 +18,7 @@ from mgem_core.runner.work import store_path
 from mgem_core.store import ENDED, Store
 
 EXPLORE_PAGE = "explore/page.py"
+IDLE_SECONDS = 3.0  # between looks at a store in which nothing happens
 LARGEST_ID = 2**63 - 1  # the largest integer that SQLite can hold
 
 
@@ -94,9 +95,19 @@ def read_sweeps(store: Store) -> dict[int, dict[str, Any]]:
     return {row["id"]: row for row in read_once("sweeps", store, None, store.sweeps)}
 
 
-def read_speeds(store: Store) -> dict[str, float]:
-    """Seconds per sample with each network, as measured on this machine."""
-    return dict(read_once("speeds", store, None, lambda: frames.speeds(store)))
+def rerun_when_changed(store: Store, name: str, read: Callable[[], Any]) -> None:
+    """While nothing runs, look every few seconds whether `read` finds something else; if so, run the whole page again.
+
+    Somebody else may have resumed a sweep, or launched one. Looking costs one short query as long as nothing was written.
+    """
+    before = read()
+
+    def look() -> None:
+        rerun_if_replaced(store)
+        if read_once(name, store, None, read) != before:
+            st.rerun()
+
+    st.fragment(explain_errors(look), run_every=IDLE_SECONDS)()
 
 
 def all_ended(counts: dict[str, int]) -> bool:
@@ -151,6 +162,16 @@ def url_selection(name: str, known: Container[str]) -> list[str]:
     if in_url != ",".join(selected):
         put_in_url(name, selected)
     return selected
+
+
+def note_page(title: str) -> None:
+    """Called before a page runs."""
+    st.session_state["page before"], st.session_state["page"] = st.session_state.get("page", title), title
+
+
+def came_from_another_page() -> bool:
+    """Did this session show another page before this run?"""
+    return bool(st.session_state["page before"] != st.session_state["page"])
 
 
 def browser_time_zone() -> tzinfo | None:

@@ -37,3 +37,8 @@ def field_title(name: str) -> str:
 
 def benchmark_title(name: str) -> str:
     return BENCHMARKS[name].title if name in BENCHMARKS else name
+
+
+def benchmark_choice(name: str) -> str:
+    """The title of a benchmark in a list to choose from; it says if its data is not here."""
+    return BENCHMARKS[name].title + (" (needs a download)" if BENCHMARKS[name].missing() else "")

@@ -13,6 +13,7 @@ from mgem_core.learners import METHODS
 from mgem_core.streams import BENCHMARKS, Benchmark
 
 DEFAULT_LR = 0.1
+MOST_ITERATIONS = 1_000_000  # per task, where the paper takes 500: a larger number is taken for a slip
 
 
 def _parse_modules(value: Any) -> Any:
@@ -93,7 +94,7 @@ class _CommonFields(BaseModel):
     ridge_kind: RidgeKind = Field("relative", description="to each row's ‖ĝ‖², or absolute (GEM's code: 1e-3)")
 
     tasks: int = _decided_by_benchmark(ge=1, description="tasks in the stream")
-    iterations: int = _decided_by_benchmark(ge=1, description="steps per task")
+    iterations: int = _decided_by_benchmark(ge=1, le=MOST_ITERATIONS, description="steps per task")
     batch_size: int = _decided_by_benchmark(ge=1, description="samples per step")
     memory: int = _decided_by_benchmark(ge=1, description="samples kept per task")
     lr: float = _decided_by_benchmark(gt=0, le=1e30, description="learning rate")

@@ -101,8 +101,10 @@ def _signed(value: float) -> str:
 def shared_seeds(runs: pd.DataFrame, lines: Sequence[str]) -> list[int]:
     """The seeds with which every configuration (line and strength) of these lines has finished."""
     chosen = runs[runs["line"].isin(lines)]
-    seeds = [set(of.loc[of["is_finished"], "seed"]) for _, of in chosen.groupby(["line", "q"], dropna=False)]
-    return sorted(set.intersection(*seeds)) if seeds else []
+    which = chosen.groupby(["line", "q"], dropna=False).ngroup()
+    finished = pd.DataFrame({"seed": chosen["seed"], "which": which})[chosen["is_finished"]].drop_duplicates()
+    counts = finished["seed"].value_counts()
+    return sorted(counts.index[counts == which.nunique()])
 
 
 def within_seed_errors(values: Floats) -> Floats:
@@ -168,7 +170,9 @@ def _verdict(line: str, baseline: str, tables: dict[str, Table], seeds: Sequence
         at_equal_x=at_equal_x.estimate(),
         common=at_equal_x.common,
         fwd_at_equal_bwd=_at_equal(one, other, "bwd", "fwd").estimate(),
-        **{name: seed_differences(one, other, name).estimate() for name in ("acc", "fwd", "bwd")},
+        acc=seed_differences(one, other, "acc").estimate(),
+        fwd=seed_differences(one, other, "fwd").estimate(),
+        bwd=seed_differences(one, other, "bwd").estimate(),
         best_acc=seed_differences(one, other, "best").estimate(),
     )
 

@@ -1,6 +1,7 @@
 """A sweep: a grid over the fields of a run, and the different runs it comes to."""
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mgem_core.config import RunConfig
-from mgem_core.learners import METHODS
+from mgem_core.learners import METHODS, shares_network, uses
 
 
 class SweepSpec(BaseModel):
@@ -65,13 +66,31 @@ def _without_seed(config: str) -> str:
 
 
 def relative_work(config: RunConfig) -> float:
-    """Cost of a run in samples passed through the network; GEM's steps grow with the past."""
-    return sum(step_work(config, task) for task in range(config.tasks)) * config.iterations
+    """Cost of a run in samples passed through the network: of its steps, of its measurements and of its evaluations."""
+    steps = sum(step_work(config, task) for task in range(config.tasks)) * config.iterations
+    measurements = _measured_steps(config) * sum(_measurement_work(config, task) for task in range(1, config.tasks))
+    # After each task, all are tested. A forward pass alone takes about half as long (perf/evaluation.py).
+    return steps + measurements + 0.5 * config.benchmark_info.test_per_task * config.tasks**2
 
 
 def step_work(config: RunConfig, task: int) -> float:
     """Cost of one step of a task, in samples; each step also costs about what 80 samples of the MLP do."""
     return 80 + config.batch_size + METHODS[config.method].cost(config, task)
+
+
+def _measurement_work(config: RunConfig, task: int) -> float:
+    """Cost of one probe or snapshot in a task: the gradients on the images of that task and of all before it."""
+    return (task + 1) * min(config.probe_samples, config.benchmark_info.train_per_task)
+
+
+def _measured_steps(config: RunConfig) -> int:
+    """The number of steps in each task but the first at which a probe or a snapshot, or both, are taken."""
+    if not shares_network(config.method):
+        return 0
+    intervals = [config.probe_every, config.snap_every if uses(config.method, "snap_every") else 0]
+    steps = [math.ceil(config.iterations / every) for every in intervals if every]
+    both = math.ceil(config.iterations / math.lcm(*intervals)) if all(intervals) else 0
+    return sum(steps) - both
 
 
 def estimate_seconds(configs: Sequence[RunConfig], speeds: Mapping[str, float], workers: int) -> float | None:

@@ -31,7 +31,12 @@ def pluralize(count: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Approximately how long: 45 s, 12 min, 1.5 h."""
+    """Approximately how long: 45 s, 12 min, 1.5 h, 30 h, 3 days."""
+    hours = seconds / 3600
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    if hours < 1.5:
+        return f"{seconds / 60:.0f} min"
+    if hours < 48:
+        return f"{hours:.1f} h" if hours < 10 else f"{hours:.0f} h"
+    return f"{hours / 24:,.0f} days"

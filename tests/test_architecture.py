@@ -15,7 +15,7 @@ LAYERS = [  # a module may import those of its own layer and of the layers befor
     {"config"},
     {"keys", "presets", "sweeps"},
     {"checkpoints", "report", "store"},
-    {"analysis", "frames", "legend", "measurements", "paired", "progress"},
+    {"analysis", "estimate", "frames", "legend", "measurements", "paired", "progress"},
     {"figures"},
     {"engine"},
     {"runner"},

@@ -18,6 +18,7 @@ def test_what_a_benchmark_says_of_itself_is_true_of_its_stream(name):
     stream = benchmark.open(benchmark.defaults["tasks"], 0)
     assert len(stream.tasks) == benchmark.defaults["tasks"]
     assert min(len(task.train) for task in stream.tasks) == benchmark.train_per_task
+    assert max(len(task.test) for task in stream.tasks) == benchmark.test_per_task
     for t, task in enumerate(stream.tasks):
         batch = stream.batch(t, task.train[:20])
         assert batch.x.shape == (20, *stream.shape) == (20, *benchmark.shape)

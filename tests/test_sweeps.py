@@ -1,12 +1,16 @@
 import numpy as np
 import pytest
+from filled_store import SPEC, filled_store
 from pydantic import ValidationError
 
-from mgem_core import RunConfig
+from mgem_core import RunConfig, frames
 from mgem_core.dual import Restriction, solve_module
+from mgem_core.estimate import estimate
 from mgem_core.keys import run_key
 from mgem_core.presets import PRESETS
+from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec, estimate_seconds, relative_work
+from mgem_core.text import duration
 
 
 def test_a_grid_is_every_combination():
@@ -113,3 +117,47 @@ def test_time_is_estimated_from_measured_speeds():
     assert estimate_seconds(runs, speed, workers=2) == pytest.approx(4.0)
     assert estimate_seconds(runs, speed, workers=16) == pytest.approx(2.0)
     assert estimate_seconds(runs, {}, workers=2) is None
+
+
+def test_probes_snapshots_and_evaluations_cost_the_images_that_they_look_at():
+    def work(**fields):
+        return relative_work(RunConfig(**{"tasks": 3, "iterations": 100, "probe_every": 0, "memory": 100, **fields}))
+
+    past_and_current = 4000 * (2 + 3)  # images for each probe of the second task and of the third
+    assert work(probe_every=50) - work() == 2 * past_and_current
+    assert work(probe_every=50, probe_samples=400) - work() == 2 * past_and_current / 10
+    assert work(probe_every=50, snap_every=25) - work() == 4 * past_and_current  # every other snapshot is a probe, too
+    assert work(method="independent", probe_every=50) == work(method="independent")
+    steps = 100 * 3 * (80 + 10)
+    assert work(method="single") - steps == 9 * 1000 / 2  # a forward pass alone costs half
+
+
+def test_an_estimate_is_made_of_what_has_no_result_yet(tmp_path):
+    store = filled_store(tmp_path / "runs.db", finishes=lambda run: run <= 4)
+    configs = SPEC.runs()
+    expected = estimate(store, configs, workers=1)
+    assert (expected.runs, expected.finished) == (len(configs), 4)
+    rest = estimate_seconds(store.without_result(configs), frames.speeds(store), 1)
+    assert expected.seconds == pytest.approx(rest)
+    assert estimate(store, configs, workers=1, again=True).seconds > rest
+    assert expected.phrases[:2] == [f"{len(configs)} runs", "4 already finished"]
+
+
+def test_a_sweep_is_found_by_its_runs_alone(tmp_path):
+    store = Store(tmp_path / "runs.db")
+    spec = SweepSpec(base={"tasks": 2}, grid={"modules": [1, 4], "seed": [0, 1]})
+    same = SweepSpec(base={"tasks": 2}, grid=[{"seed": [1, 0]}, {"modules": [4], "seed": [0, 1]}])
+    assert store.find_sweep(spec) is None
+    first = store.submit(spec)
+    store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": [1, 4, 2], "seed": [0, 1]}))
+    store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": [1, 4]}))
+    assert store.find_sweep(same) == first
+    assert store.find_sweep(SweepSpec(base={"tasks": 2}, grid={"modules": [1, 4], "seed": [0, 2]})) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "1 s"), (45, "45 s"), (700, "12 min"), (5400, "1.5 h"), (30 * 3600, "30 h"), (3 * 86400, "3 days")],
+)
+def test_durations_are_in_words_that_people_read(seconds, words):
+    assert duration(seconds) == words

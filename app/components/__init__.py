@@ -25,8 +25,24 @@ def _register(name: str, html: str) -> Any:
     return st.components.v2.component(name, html=html, isolate_styles=False, **sources)
 
 
-_plot = _register("plot", '<div class="plot" role="group"></div>')
+_plot = _register("plot", '<div class="plot" role="group"></div><div class="plot-note" role="status"></div>')
 _table = _register("table", '<div class="configurations"></div>')
+
+
+_form_memory = st.components.v2.component("form_memory", js=(FOLDER / "form_memory.js").read_text())
+
+
+def remember_form(sweep: str, values: str, edited: bool, on_restore: Callable[[str], None]) -> None:
+    """Let the browser keep the values of a form that was edited while it showed this sweep.
+
+    If this session shows the same sweep and the form has not been edited in it, `on_restore` gets the values kept before.
+    """
+    data = {"sweep": sweep, "values": values, "edited": edited}
+    _form_memory(key="form memory", data=data, on_restored_change=lambda: on_restore(_restored_form()))
+
+
+def _restored_form() -> str:
+    return str(st.session_state["form memory"]["restored"])
 
 
 def provide_plotly() -> None:

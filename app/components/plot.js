@@ -48,8 +48,36 @@ function rememberZoom(host, change) {
   host.zoom = { revision: host.revision, ranges: { ...before, ...ranges } };
 }
 
+// Without points among the traces, as in a plot of curves, there is nothing to miss.
+function hasPointsInView(host) {
+  const { xaxis, yaxis } = host._fullLayout;
+  const traces = host._fullData.filter((trace) => trace.visible === true && trace.mode?.includes("markers"));
+  const isInside = (axis, value) => {
+    const [low, high] = axis.range.map((end) => axis.r2l(end)).sort((a, b) => a - b);
+    return low <= axis.d2l(value) && axis.d2l(value) <= high;
+  };
+  const hasPoint = ({ x, y }) => Array.from(x ?? []).some((value, i) => isInside(xaxis, value) && isInside(yaxis, y[i]));
+  return !traces.length || traces.some(hasPoint);
+}
+
+// A sentence over the plot, perhaps with a button.
+function showNote(host, text, label, onclick) {
+  const children = text ? [Object.assign(document.createElement("p"), { textContent: text })] : [];
+  if (label) children.push(Object.assign(document.createElement("button"), { type: "button", textContent: label, onclick }));
+  host.note.replaceChildren(...children);
+}
+
+function explainEmptyView(host) {
+  const isEmpty = host.zoom?.revision === host.revision && !hasPointsInView(host);
+  if (isEmpty) showNote(host, "No point is in view.", "Show all points", () => host.resetZoom());
+  else showNote(host, "");
+}
+
 function addListeners(host, parent, Plotly) {
-  host.on("plotly_relayout", (change) => rememberZoom(host, change));
+  host.on("plotly_relayout", (change) => {
+    rememberZoom(host, change);
+    explainEmptyView(host);
+  });
   host.on("plotly_doubleclick", () => host.resetZoom());
   // The sidebar changes the width, too, not only the window.
   new ResizeObserver(() => host.clientWidth && Plotly.Plots.resize(host)).observe(parent);
@@ -76,6 +104,8 @@ export default function ({ parentElement, data, setStateValue }) {
   const host = parentElement.querySelector(".plot");
   host.setAttribute("aria-label", data.description);
   host.style.minHeight = `${data.height}px`;
+  host.note = parentElement.querySelector(".plot-note");
+  if (!host.hasListeners) showNote(host, "Loading the plot …");
   host.sendSelection = (keys) => setStateValue("selected", { keys, at: Date.now() });
   const state = JSON.stringify([data, getComputedStyle(host).color]); // the text colour identifies the theme
   if (host.state === state) return;
@@ -91,8 +121,10 @@ export default function ({ parentElement, data, setStateValue }) {
     const config = { displaylogo: false, doubleClick: false, modeBarButtons: buttons };
     const wasCleared = host.drawnSelection?.length && !data.selected.length; // plotly alone would keep the selection box
     host.drawnSelection = data.selected;
-    Plotly.react(host, figure.data, figure.layout, config).then(
-      () => wasCleared && Plotly.update(host, { selectedpoints: [null] }, { selections: [] }));
+    Plotly.react(host, figure.data, figure.layout, config).then(() => {
+      if (wasCleared) Plotly.update(host, { selectedpoints: [null] }, { selections: [] });
+      explainEmptyView(host);
+    });
     if (host.hasListeners) return;
     host.hasListeners = true;
     addListeners(host, parentElement, Plotly);

@@ -57,8 +57,8 @@ function headCell(host, column) {
   if (column.kind === "curve") return element("th", { scope: "col", title }, column.title);
   const onclick = () => { host.order = { by: column.name, descending: isSorted ? !descending : column.kind !== "text" }; draw(host); };
   const arrow = isSorted ? (descending ? " ↓" : " ↑") : "";
-  const button = element("button", { type: "button", title, onclick, "data-sort": column.name }, column.title + arrow);
-  const cell = element("th", { scope: "col", class: column.kind }, button);
+  const button = element("button", { type: "button", "data-sort": column.name }, column.title + arrow); // for the keyboard
+  const cell = element("th", { scope: "col", class: column.kind, title, onclick, style: "cursor:pointer" }, button);
   if (isSorted) cell.setAttribute("aria-sort", descending ? "descending" : "ascending");
   return cell;
 }

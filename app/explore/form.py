@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -11,6 +11,7 @@ from mgem_core import RunConfig
 from mgem_core.config import explain
 from mgem_core.figures.style import family
 from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, method_specific_fields, uses
+from mgem_core.networks import NETWORKS
 from mgem_core.presets import STRENGTHS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
@@ -136,6 +137,29 @@ def _find_missing(values: dict[str, Any]) -> str:
         if sentence := BENCHMARKS[name].missing():
             return sentence
     return ""
+
+
+def offered_values(text: str) -> dict[str, Any]:
+    """The form values in a JSON text that a browser kept, without those that this version does not offer."""
+    try:
+        given = json.loads(text)
+    except ValueError:
+        return {}
+    values = given if isinstance(given, dict) else {}
+    return {name: value for name, value in values.items() if name in DEFAULTS and _is_offered(name, value)}
+
+
+def _is_offered(name: str, value: Any) -> bool:
+    choices: dict[str, Any] = {name: get_args(RunConfig.model_fields[name].annotation) for name in CHOICES}
+    choices |= {"benchmarks": BENCHMARKS, "families": FAMILIES}
+    if name in choices:
+        return isinstance(value, list) and set(map(str, value)) <= set(choices[name])
+    if name in ("modules", "splits", "seeds", "strengths"):
+        kinds = (int, float) if name == "strengths" else (int,)
+        return isinstance(value, list) and all(type(one) in kinds for one in value)
+    if name in NUMBERS:
+        return value is None or (type(value) in ((int, float) if name == "lr" else (int,)) and value >= 0)
+    return isinstance(value, str) and (name != "network" or value in ("", *NETWORKS))
 
 
 def parse_numbers(texts: list[Any], kind: type) -> list[Any]:

@@ -1,16 +1,19 @@
 """The widgets of the form in which a sweep is described."""
 
+import json
+from contextlib import suppress
+from functools import cache
 from typing import Any, get_args
 
+import components
 import streamlit as st
 from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
-from text import benchmark_title
+from text import benchmark_choice
 
-from explore.form import DEFAULTS, LABELS, NUMBERS, RESTRICTIONS, form_values, is_number, parse_numbers
+from explore.form import DEFAULTS, LABELS, NUMBERS, RESTRICTIONS, form_values, is_number, offered_values, parse_numbers
 from explore.partition_bar import network_layers, partition_bar
 from mgem_core import RunConfig
-from mgem_core.config import explain
 from mgem_core.learners import FAMILIES
 from mgem_core.networks import NETWORKS
 from mgem_core.presets import PRESETS, STRENGTHS
@@ -18,6 +21,7 @@ from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec
 
 CUSTOM = "Custom"
+FIRST_PRESET = next(iter(PRESETS))
 
 
 def preset_title(name: str) -> str:
@@ -35,9 +39,40 @@ def read_form() -> dict[str, Any]:
     return {**values, **numbers}
 
 
-def fill_form(spec: SweepSpec) -> None:
-    """Set the widgets to a sweep, as closely as they can express it."""
-    st.session_state.update({widget_key(name): value for name, value in form_values(spec).items()})
+def fill_form(values: dict[str, Any]) -> None:
+    """Set the widgets to these values, and the choice of a preset to the one that means the same."""
+    st.session_state.update({widget_key(name): value for name, value in values.items()})
+    current = read_form()
+    st.session_state["preset"] = next((name for name in PRESETS if preset_values(name) == current), CUSTOM)
+
+
+@cache
+def preset_values(name: str) -> dict[str, Any]:
+    return form_values(PRESETS[name].spec)
+
+
+def fill_new_form(spec: SweepSpec | None) -> None:
+    """Show the settings of this sweep; those of the first preset if there is none, or this version cannot read it."""
+    try:
+        values = form_values(spec) if spec else preset_values(FIRST_PRESET)
+    except (ValueError, LookupError):  # stored by another version
+        values = preset_values(FIRST_PRESET)
+    fill_form(values)
+
+
+def is_filled() -> bool:
+    return "preset" in st.session_state
+
+
+def remember_form(sweep: str) -> None:
+    """After a reload of the page, this sweep shows the form as it was edited."""
+    values = json.dumps(read_form())
+    components.remember_form(sweep, values, st.session_state.get("form edited", False), _restore_form)
+
+
+def _restore_form(values: str) -> None:
+    fill_form(offered_values(values))
+    st.session_state["form edited"] = True
 
 
 def show_form() -> DeltaGenerator:
@@ -52,7 +87,7 @@ def show_form() -> DeltaGenerator:
     st.multiselect(
         "Benchmark",
         list(BENCHMARKS),
-        format_func=benchmark_title,
+        format_func=benchmark_choice,
         key=widget_key("benchmarks"),
         placeholder="Choose a benchmark",
         **options,
@@ -103,8 +138,6 @@ def _show_presets() -> DeltaGenerator:
         persist_state="session",
         on_change=_fill_from_preset,
     )
-    if "preset filled" not in st.session_state:
-        _fill_from_preset()
     # Both containers are always there, so that the widgets below keep their positions and an open expander stays open.
     description, summary = st.container(), st.container()
     if st.session_state["preset"] in PRESETS:
@@ -113,13 +146,13 @@ def _show_presets() -> DeltaGenerator:
 
 
 def _fill_from_preset() -> None:
-    st.session_state["preset filled"] = True
+    st.session_state["form edited"] = True
     if st.session_state["preset"] in PRESETS:
-        fill_form(PRESETS[st.session_state["preset"]].spec)
+        fill_form(preset_values(st.session_state["preset"]))
 
 
 def _mark_as_custom() -> None:
-    st.session_state["preset"] = CUSTOM
+    st.session_state["preset"], st.session_state["form edited"] = CUSTOM, True
 
 
 def _show_pills(label: str, options: list[Any], name: str, help: str | None = None) -> None:
@@ -179,11 +212,9 @@ def _show_module_counts() -> None:
             persist_state="session",
         )
         if custom := st.session_state[widget_key("partition")].strip():
-            try:
+            with suppress(ValidationError):  # the summary explains it
                 modules = RunConfig(benchmark=benchmark, network=network, modules=custom).modules
                 st.html(partition_bar(layers, modules, "*" if isinstance(modules, dict) else ""))
-            except ValidationError as error:
-                st.error(explain(error))
 
 
 def _show_more(options: dict[str, Any]) -> None:

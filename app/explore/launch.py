@@ -8,48 +8,97 @@ import streamlit as st
 
 from explore import form, form_widgets
 from explore.selection import clear_selection
+from mgem_core import RunConfig
+from mgem_core.estimate import Estimate, estimate
 from mgem_core.presets import PRESETS
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec, estimate_seconds
+from mgem_core.sweeps import SweepSpec
 from mgem_core.text import duration, pluralize
 
 
 @session.explain_errors
 def launch(store: Store, spec: SweepSpec, name: str) -> None:
+    """Launch a sweep and show it; one that is there already is shown, and what it lacks is queued again."""
     if not store.is_current():  # the page is about to report this
         return
-    sweep = store.submit(spec, name)
+    known = store.find_sweep(spec)
+    sweep = store.submit(spec, name) if known is None else known
+    resumed = 0 if known is None else store.resume(store.run_ids(sweep))
     runner_process.wake_runner()
     session.put_in_url("sweep", [f"s{sweep}"])
     clear_selection()
+    if known is not None:
+        rest = f"{pluralize(resumed, 'run')} without a result queued again" if resumed else "nothing was launched"
+        session.queue_toast(f"Sweep s{sweep} has exactly these runs already: {rest}.")
+        return
     finished = store.counts(sweep)["finished"]
     reused = f", {finished:,} of them already finished" if finished else ""
     session.queue_toast(f"{name} launched: {pluralize(len(store.run_ids(sweep)), 'run')}{reused}.")
 
 
-def show_launch_panel(store: Store) -> None:
-    """The form, a summary of the runs that it describes, and the button that launches them."""
+def show_launch_panel(store: Store, sweep: int | None) -> None:
+    """The form, a summary of the runs that it describes, and the button that launches them.
+
+    In a new session, the form shows the settings of the sweep that the page shows.
+    """
     st.subheader("What to run")
     if spec := st.session_state.pop("spec for form", None):
-        st.session_state["preset"], st.session_state["preset filled"] = form_widgets.CUSTOM, True
-        form_widgets.fill_form(spec)
+        form_widgets.fill_form(form.form_values(spec))
+        st.session_state["form edited"] = True
+    elif not form_widgets.is_filled():
+        form_widgets.fill_new_form(_spec_of(store, sweep))
     with form_widgets.show_form():
         problem, configs = form.expand_form(form_widgets.read_form())
         if problem:
             st.error(problem)
         else:
-            seconds = estimate_seconds(configs, session.read_speeds(store), default_workers())
-            estimate = f"about {duration(seconds)}" if seconds else "duration unknown until the first runs have finished"
-            st.markdown(f"**{pluralize(len(configs), 'run')}** · {estimate}")
+            problem = _show_estimate(store, configs)
         options: dict[str, Any] = {"type": "primary", "shortcut": "Ctrl+Enter", "width": "stretch"}
         st.button("Launch", on_click=_launch_form, args=(store,), disabled=bool(problem), **options)
+    form_widgets.remember_form("" if sweep is None else f"s{sweep}")
+
+
+def _spec_of(store: Store, sweep: int | None) -> SweepSpec | None:
+    found = None if sweep is None else store.sweep(sweep)
+    return SweepSpec.model_validate(found["spec"]) if found else None
+
+
+def _estimate(store: Store, configs: list[RunConfig]) -> Estimate:
+    found: Estimate = session.read_once(
+        "estimate", store, tuple(configs), lambda: estimate(store, configs, default_workers())
+    )
+    return found
+
+
+def _show_estimate(store: Store, configs: list[RunConfig]) -> str:
+    """How many runs, and how long they take; from a day on, a question. Return why they cannot be launched yet."""
+    expected = _estimate(store, configs)
+    runs, *rest = expected.phrases
+    st.markdown(" · ".join([f"**{runs}**", *rest]))
+    if expected.is_very_long:
+        st.checkbox(f"Yes, this may take about {duration(expected.seconds or 0)}", key=_confirmation_key(expected))
+    elif expected.is_long:
+        st.warning(f"This takes about {duration(expected.seconds or 0)}. Fewer seeds, strengths or steps take less.")
+    return _missing_confirmation(expected)
+
+
+def _confirmation_key(expected: Estimate) -> str:
+    """Another duration is another question."""
+    return f"confirmed {duration(expected.seconds or 0)}"
+
+
+def _missing_confirmation(expected: Estimate) -> str:
+    if not expected.is_very_long or st.session_state.get(_confirmation_key(expected)):
+        return ""
+    return f"This takes about {duration(expected.seconds or 0)}; confirm it above Launch first."
 
 
 def _launch_form(store: Store) -> None:
     """Launch the current values of the widgets, which the page may not have shown yet."""
     values = form_widgets.read_form()
-    if problem := form.expand_form(values)[0]:
+    problem, configs = form.expand_form(values)
+    if problem := problem or _missing_confirmation(_estimate(store, configs)):
         session.queue_toast(problem)
     else:
         preset = st.session_state["preset"]

@@ -8,6 +8,7 @@ import session
 import streamlit as st
 from export_menu import show_export_menu
 
+from explore.example import show_example
 from explore.launch import launch, show_launch_panel
 from explore.sweep_controls import choose_sweep, choose_view, show_stop_or_resume
 from explore.sweep_results import show_results
@@ -28,17 +29,19 @@ def show_welcome(store: Store) -> None:
     label = f"Run the quick look: {len(spec.runs())} short runs, about a minute"
     st.button(label, type="primary", on_click=launch, args=(store, spec, title))
     st.caption(f"{description}. Or choose your own settings on the left.")
+    show_example()
     components.preload_plotly()
 
 
-def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
-    """A sweep with its controls and results, which follow its progress while it runs."""
+def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
+    """A sweep with its controls and results, which follow its progress while it runs; return which sweep it is."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sweep = choose_sweep(sweeps)
-        show_stop_or_resume(store, sweep)
+        counts = store.counts(sweep)  # once, so that the button and the polling agree
+        show_stop_or_resume(store, sweep, counts)
         export_place = st.container(width="content")
     view, plots = choose_view(store, sweep)
-    is_active = not session.all_ended(store.counts(sweep))
+    is_active = not session.all_ended(counts)
 
     @session.explain_errors
     def show_current_results() -> None:
@@ -51,8 +54,11 @@ def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> None:
             st.rerun()
 
     st.fragment(show_current_results, run_every=1.0 if is_active else None)()
+    if not is_active:
+        session.rerun_when_changed(store, "counts of an ended sweep", lambda: (sweep, store.counts(sweep)))
     with export_place:
         show_export_menu(store, sweep, view)
+    return sweep
 
 
 @session.explain_errors
@@ -60,12 +66,14 @@ def show_page() -> None:
     store = session.get_store()
     session.show_toast()
     session.show_notices()
+    sweep = None
     if sweeps := session.read_sweeps(store):
-        show_sweep(store, sweeps)
+        sweep = show_sweep(store, sweeps)
     else:
         show_welcome(store)
+        session.rerun_when_changed(store, "has sweeps", lambda: bool(session.read_sweeps(store)))
     with st.sidebar:
-        show_launch_panel(store)
+        show_launch_panel(store, sweep)
     if "runner woken" not in st.session_state:
         st.session_state["runner woken"] = True
         runner_process.wake_runner()

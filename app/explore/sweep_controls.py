@@ -15,6 +15,7 @@ from mgem_core.figures import sweep_plots
 from mgem_core.store import Store
 from mgem_core.text import pluralize
 
+STOP_WIDTH = 90  # pixels
 GRADIENTS: dict[Gradient, str] = {"full": "training set", "batch": "batch"}
 AXES: dict[Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
 ERRORS: dict[Errors, str] = {"within": "within seeds", "between": "between seeds", "seeds": "every seed", "none": "none"}
@@ -70,16 +71,18 @@ def _resume(store: Store, sweep: int) -> None:
         runner_process.wake_runner()
 
 
-def show_stop_or_resume(store: Store, sweep: int) -> None:
-    counts, arguments = store.counts(sweep), (store, sweep)
-    if counts["running"] or counts["queued"]:
-        help = "Cancel the runs that have not ended. Finished runs keep their results."
-        st.button("Stop", on_click=_stop, args=arguments, help=help)
-    elif stopped := counts["cancelled"] + counts["failed"]:
-        help = f"Continue the runs that were stopped or failed: {pluralize(stopped, 'run')}."
-        st.button("Resume", on_click=_resume, args=arguments, help=help)
-    else:
-        st.button("Finished", disabled=True)
+def show_stop_or_resume(store: Store, sweep: int, counts: dict[str, int]) -> None:
+    """A button, given how many runs have each status; in a place of fixed width, so that nothing moves when they end."""
+    options: dict[str, Any] = {"args": (store, sweep), "width": "stretch"}
+    with st.container(width=STOP_WIDTH, horizontal_alignment="center"):
+        if counts["running"] or counts["queued"]:
+            help = "Cancel the runs that have not ended. Finished runs keep their results."
+            st.button("Stop", on_click=_stop, help=help, **options)
+        elif stopped := counts["cancelled"] + counts["failed"]:
+            help = f"Continue the runs that were stopped or failed: {pluralize(stopped, 'run')}."
+            st.button("Resume", on_click=_resume, help=help, **options)
+        else:
+            st.markdown("Finished", width="content")
 
 
 def choose_view(store: Store, sweep: int) -> tuple[View, list[str]]:

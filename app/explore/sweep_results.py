@@ -21,6 +21,7 @@ from mgem_core import UsageError
 from mgem_core.analysis import View
 from mgem_core.figures import FIGURES, Figure, PlainFigure, mark_points
 from mgem_core.figures.style import line_styles
+from mgem_core.learners import METHOD_OF_FAMILY, shares_network
 from mgem_core.progress import SweepProgress, sweep_progress
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
@@ -48,8 +49,18 @@ def show_results(store: Store, sweep: int, view: View, plots: list[str]) -> None
     for name in plots:
         with grid.cell():
             show_plot(selection, FIGURES[name], selected, marked)
+    show_lines_without_points(points)
     show_verdicts(selection)
     show_table(points, selected, marked)
+
+
+def show_lines_without_points(points: pd.DataFrame) -> None:
+    """Say why a method is in neither plot."""
+    families = dict(zip(points["line"], points["family"], strict=True))
+    lines = [line for line, family in families.items() if not shares_network(METHOD_OF_FAMILY.get(family, ""))]
+    if lines:
+        reason = "Tasks that share no network can neither keep nor lose anything; the table has the results."
+        st.caption(f"Not in the plots: {', '.join(lines)}. {reason}")
 
 
 def show_plot(selection: PageSelection, figure: Figure, selected: list[str], marked: list[str]) -> None:

@@ -10,11 +10,13 @@ from mgem_core.store import STATUSES, RunFilter, Store
 from runs.selected_runs import load_runs
 
 Sweeps = dict[int, dict[str, Any]]
+FILTERS = ("list", "find", "benchmark", "status")  # keys of widgets, and names in the URL
 
 
 def choose_filter(store: Store, sweeps: Sweeps) -> tuple[str, RunFilter]:
     """Which list to show, "Runs" or "Sweeps", and what of it."""
     in_url: dict[str, Any] = {"bind": "query-params"}
+    _restore_filter()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         which = st.radio("List", ["Runs", "Sweeps"], horizontal=True, key="list", width="content", **in_url)
         example = "r12, GEM, rotations, failed …" if which == "Runs" else "s3, a name …"
@@ -29,7 +31,19 @@ def choose_filter(store: Store, sweeps: Sweeps) -> tuple[str, RunFilter]:
             options = {"index": None, "placeholder": "All benchmarks", "width": 220}
             benchmark = st.selectbox("Benchmark", benchmarks, key="benchmark", **options, **in_url)
         statuses = st.pills("Status", STATUSES, selection_mode="multi", key="status", **in_url)
+    st.session_state["last filter"] = {name: st.session_state[name] for name in FILTERS if name in st.session_state}
     return which, RunFilter(text, statuses, sweep, benchmark or "")
+
+
+def _restore_filter() -> None:
+    """Somebody who comes from another page, perhaps by the browser's Back, finds the filter as it was.
+
+    When a page is left, Streamlit adds an entry without the values of its widgets to the browser's history; when Back leads
+    to it, widgets take their defaults, whatever the session says. Only the next run may set them.
+    """
+    if session.came_from_another_page() and not any(name in st.query_params for name in FILTERS):
+        st.session_state.update(st.session_state.get("last filter", {}))
+        st.rerun()
 
 
 def find_selected_sweep(sweeps: Sweeps) -> int | None:

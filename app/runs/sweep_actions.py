@@ -24,7 +24,8 @@ def show_sweep_actions(store: Store, row: dict[str, Any]) -> None:
         if st.button("Open on Explore", type="primary"):
             st.switch_page(session.EXPLORE_PAGE, query_params={"sweep": f"s{sweep}"})
         st.button("Show its runs", on_click=lambda: st.session_state.update({"list": "Runs", "find": ""}))
-        with st.popover("Rename"), st.form("rename", border=False):
+        # With a new name this is a new menu, which is closed.
+        with st.popover("Rename", key=f"rename s{sweep} {row['name']}", on_change="rerun"), st.form("rename", border=False):
             name = st.text_input("New name", row["name"], max_chars=LONGEST_NAME, key=f"name of s{sweep}")
             if st.form_submit_button("Rename") and (name or "").strip():
                 store.rename(sweep, name.strip())

@@ -8,6 +8,7 @@ import time
 from mgem_core import RunConfig, UsageError, frames
 from mgem_core.cli._sweep_table import sweep_table
 from mgem_core.cli.work import add_runner_options, runner_arguments
+from mgem_core.estimate import estimate
 from mgem_core.home import store_path
 from mgem_core.presets import PRESETS
 from mgem_core.progress import sweep_progress
@@ -16,7 +17,7 @@ from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal
 from mgem_core.store import Store
 from mgem_core.streams import BENCHMARKS
-from mgem_core.sweeps import SweepSpec, estimate_seconds
+from mgem_core.sweeps import SweepSpec
 from mgem_core.text import duration
 
 PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
@@ -45,10 +46,9 @@ def _sweep(options: argparse.Namespace) -> int:
             raise UsageError(missing)
     store = Store(store_path())
     workers = options.workers or default_workers()
-    seconds = estimate_seconds(configs, frames.speeds(store), workers)
-    about = f", about {seconds:.0f} s if none is known yet" if seconds else ""
+    phrases = estimate(store, configs, workers, options.again).phrases
     sweep = store.submit(spec, options.name or options.preset or "", options.again)
-    print(f"sweep s{sweep}: {len(configs)} runs{about}", file=sys.stderr)
+    print(f"sweep s{sweep}: {', '.join(phrases)}", file=sys.stderr)
     if options.detach:
         ensure_runner(*runner)
     else:

@@ -28,6 +28,7 @@ DIVERGING = [
 SEQUENTIAL = ["#00224E", "#123570", "#3B496C", "#575D6D", "#707173", "#8A8678", "#A59C74", "#C3B369", "#E1CC55", "#FEE838"]
 NO_STRENGTH = text.MISSING
 COLUMNS = ["line", "label", "family", "q", "value", "low", "high", "p", "seeds", "is_distinguishable", "baseline"]
+PALE = 0.25  # of its colour has a difference that cannot be told from zero
 MOST_CELLS_IN_COLUMN = 8  # strengths up to which a map fits in one column of a paper
 
 
@@ -93,6 +94,7 @@ class Grid(NamedTuple):
     lines: list[str]
     columns: list[str]  # strengths
     values: NDArray[np.float64]  # [lines, columns]; NaN: unknown
+    shades: NDArray[np.float64]  # the values that decide the colours: a difference that cannot be told is pale
     texts: list[list[str]]  # the same, as they are written in the cells
 
 
@@ -104,15 +106,17 @@ def grid(cells: pd.DataFrame, view: View) -> Grid:
         for value, is_told in zip(cells["value"], cells["is_distinguishable"], strict=True)
     ]
     columns = [NO_STRENGTH if np.isnan(q) else f"{q:g}" for q in cells["q"]]
-    frame = cells.assign(column=columns, text=texts)
+    shades = cells["value"] * np.where(cells["is_distinguishable"], 1.0, PALE)
+    frame = cells.assign(column=columns, text=texts, shade=shades)
     order = {
         "index": list(dict.fromkeys(frame["line"])),
         "columns": list(dict.fromkeys(frame.sort_values("q", na_position="first")["column"])),
     }
-    values, written = (
-        frame.pivot(index="line", columns="column", values=name).reindex(**order) for name in ("value", "text")
+    values, shades, written = (
+        frame.pivot(index="line", columns="column", values=name).reindex(**order) for name in ("value", "shade", "text")
     )
-    return Grid(order["index"], order["columns"], values.to_numpy(float), written.fillna("").to_numpy().tolist())
+    numbers = values.to_numpy(float), shades.to_numpy(float)
+    return Grid(order["index"], order["columns"], *numbers, written.fillna("").to_numpy().tolist())
 
 
 def cell_text(value: float, is_told: bool, view: View, decimals: int) -> str:
@@ -133,16 +137,17 @@ def scale(cells: pd.DataFrame, view: View) -> tuple[list[str], float, float]:
 
 
 def screen(cells: pd.DataFrame, view: View) -> PlainFigure:
-    lines, columns, values, texts = grid(cells, view)
+    lines, columns, values, shades, texts = grid(cells, view)
     colors, low, high = scale(cells, view)
     title = difference_title(cells, view)
     heat = {
         **{"type": "heatmap", "uid": "map", "x": columns, "y": lines, "zmin": low, "zmax": high, "xgap": 1, "ygap": 1},
-        "z": [[None if np.isnan(value) else value for value in row] for row in values],
+        "z": [[None if np.isnan(shade) else shade for shade in row] for row in shades],
         "text": texts,
+        "hovertext": [[f"{value:.4g}".replace("-", "−") for value in row] for row in values],
         **{"texttemplate": "%{text}", "hoverongaps": False, "showscale": False},
         "colorscale": [[i / (len(colors) - 1), color] for i, color in enumerate(colors)],
-        "hovertemplate": f"<b>%{{y}}</b>, q = %{{x}}<br>{title}: %{{z:.4g}}<extra></extra>",
+        "hovertemplate": f"<b>%{{y}}</b>, q = %{{x}}<br>{title}: %{{hovertext}}<extra></extra>",
     }
     figure = _screen.figure([heat], strength.TITLE, "")
     figure["layout"]["xaxis"] |= {"type": "category", "showgrid": False}
@@ -162,13 +167,13 @@ def printed(cells: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     from matplotlib.colors import LinearSegmentedColormap, to_hex
     from matplotlib.figure import Figure
 
-    lines, columns, values, texts = grid(cells, view)
+    lines, columns, _, shades, texts = grid(cells, view)
     colors, low, high = scale(cells, view)
     palette = LinearSegmentedColormap.from_list("map", colors)
     width = _print.COLUMN if len(columns) <= MOST_CELLS_IN_COLUMN else _print.TEXT_WIDTH
     figure = Figure((width, 0.9 + 0.25 * len(lines)), layout="constrained")
     axes = figure.add_subplot(xlabel="memory strength $q$")
-    image = axes.imshow(values, cmap=palette, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+    image = axes.imshow(shades, cmap=palette, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(lines)), lines)
     axes.tick_params(length=0)
@@ -176,7 +181,7 @@ def printed(cells: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     size = min(7.0, 40 * width / (len(columns) + 3))
     for i, j in product(range(len(lines)), range(len(columns))):
         if texts[i][j]:
-            cell = to_hex(palette((values[i, j] - low) / ((high - low) or 1.0)))
+            cell = to_hex(palette((shades[i, j] - low) / ((high - low) or 1.0)))
             color = "#000000" if contrast("#000000", cell) > contrast("#FFFFFF", cell) else "#FFFFFF"
             axes.text(j, i, texts[i][j], ha="center", va="center", fontsize=size, color=color, in_layout=False)
     figure.colorbar(image, ax=axes, fraction=0.05, aspect=25).outline.set_visible(False)
@@ -185,7 +190,7 @@ def printed(cells: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def latex(cells: pd.DataFrame, view: View, source: str) -> str:
-    lines, columns, _, texts = grid(cells, view)
+    lines, columns, _, _, texts = grid(cells, view)
     rows = [
         [_latex.escape(line), *(f"${cell.replace('−', '-')}$" if cell else "---" for cell in row)]
         for line, row in zip(lines, texts, strict=True)

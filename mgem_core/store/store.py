@@ -1,5 +1,6 @@
 """All sweeps, runs and results, in one SQLite file. The runner writes results; everybody else reads and makes requests."""
 
+import json
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
@@ -37,6 +38,20 @@ class Store(Reader):
                 db.execute("UPDATE sweeps SET name = 'sweep ' || id WHERE id = ?", (sweep,))
             self._add_runs(db, sweep, runs, again)
         return sweep
+
+    def find_sweep(self, spec: SweepSpec) -> int | None:
+        """The newest sweep that has, or will have, the results of exactly these runs; None if there is none."""
+        keys = sorted({key for _, key in _keyed_runs(spec)})
+        are_the_runs = "count(*) = ?1 AND sum(key IN (SELECT value FROM json_each(?2))) = ?1"
+        query = f"SELECT sweep FROM members JOIN runs ON id = run GROUP BY sweep HAVING {are_the_runs}"
+        return next(iter(self._ids(f"{query} ORDER BY sweep DESC LIMIT 1", len(keys), json.dumps(keys))), None)
+
+    def without_result(self, configs: Sequence[RunConfig]) -> list[RunConfig]:
+        """Those of these runs that have not finished yet."""
+        keys = expected_keys(configs)
+        query = "SELECT key FROM runs WHERE status = 'finished' AND key IN (SELECT value FROM json_each(?))"
+        finished = {row["key"] for row in self.database.rows(query, json.dumps(keys))}
+        return [config for config, key in zip(configs, keys, strict=True) if key not in finished]
 
     def extend(self, sweep: int, spec: SweepSpec) -> int:
         """Change the spec of a sweep; queue those runs of it that are not known, and return their number."""

@@ -35,6 +35,7 @@ class Benchmark:
     shape: tuple[int, int, int]  # of an image: channels, height, width
     classes: int  # outputs of the network
     train_per_task: int  # training images in the smallest task
+    test_per_task: int  # test images in the largest task; it only serves to estimate how long runs take
     classes_per_task: int  # different labels in each task
     max_tasks: int  # that a run may ask for
     defaults: Mapping[str, Any]  # of these five fields of a run, all needed: network, tasks, iterations, batch_size, memory

@@ -92,5 +92,12 @@ _PAPER = {"network": "mlp", "tasks": 20, "iterations": 500, "batch_size": 10, "m
 _RATES = {"single": 0.01, "ewc": 0.03, "mer": 0.03}
 
 register_permutations_and_rotations(
-    "mnist", "", load_digits, train_per_task=TRAIN, defaults=_PAPER, learning_rates=_RATES, dataset=_DATASET
+    "mnist",
+    "",
+    load_digits,
+    train_per_task=TRAIN,
+    test_per_task=TEST,
+    defaults=_PAPER,
+    learning_rates=_RATES,
+    dataset=_DATASET,
 )

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from mgem_core import analysis, frames, measurements, text
 from mgem_core.presets import PRESETS
 from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
 
 pytestmark = pytest.mark.slow
 RUNS, CONFIGURATIONS = PRESETS["quick-look"].spec.runs(), 13  # of the quick look: its runs and configurations
@@ -106,7 +107,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     expect(page.get_by_text(re.compile(r"\d+ cancelled"))).to_be_visible()
 
     press(page, "Resume")
-    expect(page.get_by_role("button", name="Finished", exact=True)).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("Finished", exact=True)).to_be_visible(timeout=120_000)
     assert store.counts()["finished"] == len(RUNS)
     wait_for_points(page, 0, CONFIGURATIONS)
     wait_for_points(page, 1, CONFIGURATIONS)
@@ -216,6 +217,62 @@ def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, h
         page.wait_for_function(f"{lines} === 'md-GEM(2,2)'")
 
 
+def test_a_view_without_points_says_so_and_shows_all_points_again(page, finished):
+    open_address(page, f"{finished}/?sweep=s1")
+    wait_for_points(page, 0, CONFIGURATIONS)
+    wait_until_still(page)
+    whole, note = zoomed(page), page.locator(".plot-note").first
+    expect(note).to_be_empty()
+    far = "{'xaxis.range': [1e3, 2e3], 'yaxis.range': [1e3, 2e3]}"
+    page.evaluate(f"void window.Plotly.relayout({PLOT.format(n=0)}, {far})")
+    expect(note).to_contain_text("No point is in view.")
+    note.get_by_role("button", name="Show all points").click()
+    expect(note).to_be_empty()
+    assert zoomed(page) == whole
+
+
+def test_a_plot_says_that_it_is_loading_in_the_room_that_it_will_take(page, finished):
+    requests = []
+    page.route("**/plotly.min.js", lambda route: requests.append(route))
+    page.goto(f"{finished}/?sweep=s1")
+    expect(page.get_by_text("Loading the plot …").first).to_be_visible()
+    plot = page.locator(".plot").first
+    before = plot.bounding_box()
+    for request in requests:
+        request.continue_()
+    wait_for_points(page, 0, CONFIGURATIONS)
+    expect(page.get_by_text("Loading the plot …")).to_have_count(0)
+    assert plot.bounding_box() == before
+
+
+def test_somebody_else_sees_that_a_sweep_was_resumed(page, finished, store, browser):
+    spec = SweepSpec(base={"tasks": 2, "iterations": 20, "memory": 20, "probe_every": 10}, grid={"seed": [50, 51]})
+    sweep = store.submit(spec, "Stopped")
+    store.cancel(store.run_ids(sweep))
+    until(lambda: not store.counts(sweep)["running"], 60)
+    address = f"{finished}/?sweep=s{sweep}"
+    other = open_address(browser.new_context().new_page(), address)
+    expect(other.get_by_role("button", name="Resume", exact=True)).to_be_visible()
+    open_address(page, address)
+    press(page, "Resume")
+    expect(other.get_by_text("2 of 2 runs")).to_be_visible(timeout=60_000)
+    expect(other.get_by_text("Finished", exact=True)).to_be_visible()
+    other.context.close()
+
+
+def test_a_reload_leaves_the_form_as_it_was_edited(page, finished):
+    open_address(page, f"{finished}/?sweep=s1")
+    ewc = page.get_by_test_id("stSidebarUserContent").get_by_role("button", name="EWC", exact=True)
+    expect(ewc).to_have_attribute("aria-pressed", "false")
+    wait_until_still(page)
+    ewc.click()
+    expect(page.get_by_text("56 runs")).to_be_visible()
+    page.wait_for_function("sessionStorage.getItem('mgem form').includes('EWC')")
+    page.reload()
+    expect(page.get_by_text("56 runs")).to_be_visible()
+    expect(ewc).to_have_attribute("aria-pressed", "true")
+
+
 FILES = {
     **{
         key: ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX", "JSON", "Parquet"]
@@ -283,7 +340,7 @@ def test_a_bad_partition_and_a_missing_dataset_are_explained_in_a_sentence(page,
     open_address(page, finished)
     page.get_by_role("textbox", name=re.compile("Custom partition")).fill("fc1=0,fc9=1")
     page.keyboard.press("Tab")
-    expect(page.get_by_text("'fc9' is no layer or tensor of this network").first).to_be_visible()
+    expect(page.get_by_text("'fc9' is no layer or tensor of this network")).to_have_count(1)
     launch = page.get_by_role("button", name=re.compile("^Launch"))
     expect(launch).to_be_disabled()
     page.get_by_role("textbox", name=re.compile("Custom partition")).fill("fc1=0,fc2=0,fc3=1")
@@ -291,7 +348,7 @@ def test_a_bad_partition_and_a_missing_dataset_are_explained_in_a_sentence(page,
     expect(launch).to_be_enabled()
 
     page.get_by_role("combobox", name=re.compile("Benchmark")).first.click()
-    page.get_by_role("option", name="MNIST Rotations", exact=True).click()
+    page.get_by_role("option", name="MNIST Rotations (needs a download)", exact=True).click()
     page.keyboard.press("Escape")
     expect(page.get_by_text("mgem data fetch mnist")).to_be_visible()
     expect(launch).to_be_disabled()

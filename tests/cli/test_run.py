@@ -44,6 +44,7 @@ BAD = [
     ("--resume", "/tmp", "resume is '/tmp', but there is no such file"),
     ("--resume", __file__, "which is no checkpoint of a run, or one of another version of mgem"),
     ("--lr", "-1e3", "lr is '-1e3'; it must be greater than 0"),
+    ("--iterations", "1000000000", "iterations is '1000000000'; it must be less than or equal to 1000000"),
     ("--lr", "1e39", "lr is '1e39'; it must be less than or equal to 1000"),
     ("--strength", "-1,0.5", "strength is '-1,0.5'; it must be"),
     ("--strength", "0.5,", "strength is '0.5,'; it must be"),

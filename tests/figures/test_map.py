@@ -36,12 +36,14 @@ def test_a_cell_is_the_mean_difference_within_seeds_at_the_same_strength(compare
 
 
 def test_parentheses_are_around_what_cannot_be_told_from_zero(compared):
-    lines, columns, values, texts = map.grid(cells_of(compared), View())
+    lines, columns, values, shades, texts = map.grid(cells_of(compared), View())
     assert (lines, columns[1:]) == (["p-mGEM(2)", "p-mGEM(4)", "Single"], ["0", "0.5", "1"])
     assert all(text.startswith("(") and text.endswith(")") for text in texts[0][1:])
     assert all(text.startswith("+3.") or text.startswith("+2.") for text in texts[1][1:])
     assert texts[2] == [""] * 4  # without a strength it has no cell to be compared with
     assert np.isnan(values[2]).all()
+    assert (shades[0][1:] == map.PALE * values[0][1:]).all()
+    assert (shades[1][1:] == values[1][1:]).all()
     assert "6 seeds; in ( ): cannot be told from zero" in map.subtitle(cells_of(compared), View())
 
 
@@ -82,7 +84,7 @@ def test_values_are_those_of_the_table(compared):
     expected = table.set_index(["method", "q"])["acc"]
     for cell in cells[cells["line"] != "Single"].to_dict("records"):
         assert cell["value"] == expected[cell["line"], cell["q"]]
-    lines, columns, _, texts = map.grid(cells, View(cells="values"))
+    lines, columns, _, _, texts = map.grid(cells, View(cells="values"))
     assert lines == ["GEM", "p-mGEM(2)", "p-mGEM(4)", "Single"]
     assert columns == ["—", "0", "0.5", "1"]
     assert texts[0][0] == "" != texts[3][0]

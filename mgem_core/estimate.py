@@ -1,0 +1,42 @@
+"""How long a sweep will take, before it is launched."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mgem_core import frames
+from mgem_core.config import RunConfig
+from mgem_core.store import Store
+from mgem_core.sweeps import estimate_seconds
+from mgem_core.text import duration, pluralize
+
+HOUR, DAY = 3600.0, 86400.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    runs: int  # of the sweep
+    finished: int  # of these: their results are known already
+    seconds: float | None  # for the others; None if no run with one of their networks has finished here yet
+
+    @property
+    def phrases(self) -> list[str]:
+        """52 runs; 40 already finished; about 10 s."""
+        if self.finished == self.runs:
+            return [pluralize(self.runs, "run"), "all finished already"]
+        known = [f"{self.finished:,} already finished"] if self.finished else []
+        time = "duration unknown until the first runs have finished"
+        return [pluralize(self.runs, "run"), *known, time if self.seconds is None else f"about {duration(self.seconds)}"]
+
+    @property
+    def is_long(self) -> bool:
+        return (self.seconds or 0) >= HOUR
+
+    @property
+    def is_very_long(self) -> bool:
+        return (self.seconds or 0) >= DAY
+
+
+def estimate(store: Store, configs: Sequence[RunConfig], workers: int, again: bool = False) -> Estimate:
+    """What has no result yet (with `again`, everything) is trained, at the speeds that were measured on this machine."""
+    rest = configs if again else store.without_result(configs)
+    return Estimate(len(configs), len(configs) - len(rest), estimate_seconds(rest, frames.speeds(store), workers))

@@ -1,0 +1,171 @@
+"""Launching from the form: what is known already, what takes long, what the form shows."""
+
+import json
+
+from explore import example, form, launch
+from pages import texts
+from test_explore_page import SPEC, button, open_explore, train
+
+from mgem_core.estimate import Estimate
+from mgem_core.presets import PRESETS
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+
+def choose(page, spec: SweepSpec):
+    page.session_state["spec for form"] = spec
+    return page.run()
+
+
+def test_the_estimate_leaves_out_what_is_known_already(store):
+    store.submit(SPEC)
+    for _ in range(4):
+        train(store)
+    more = SweepSpec(base={**SPEC.base, "strength": 0.5}, grid={**SPEC.grid, "seed": [0, 1, 2]})
+    assert "**6 runs** · 4 already finished · about 2 s" in texts(choose(open_explore(), more))
+    again = SweepSpec(base={**SPEC.base, "strength": 0.5}, grid=SPEC.grid)
+    assert "**4 runs** · all finished already" in texts(choose(open_explore(), again))
+
+
+def test_a_sweep_that_is_there_already_is_shown_instead_of_a_second_one(store):
+    spec = SweepSpec(base={**SPEC.base, "strength": 0.5}, grid=SPEC.grid)
+    store.submit(spec, "first")
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": [5]}), "other")
+    page = choose(open_explore(sweep="s2"), spec)
+    button(page, "Launch").click().run()
+    assert page.toast[0].value == "Sweep s1 has exactly these runs already: nothing was launched."
+    assert page.query_params["sweep"] == "s1"
+    assert len(store.sweeps()) == 2
+
+
+def test_what_a_sweep_that_is_there_already_lacks_is_queued_again(store):
+    spec = SweepSpec(base={**SPEC.base, "strength": 0.5}, grid=SPEC.grid)
+    store.submit(spec)
+    train(store)
+    store.cancel(store.run_ids(1))
+    page = choose(open_explore(), spec)
+    button(page, "Launch").click().run()
+    assert page.toast[0].value == "Sweep s1 has exactly these runs already: 3 runs without a result queued again."
+    assert store.counts(1)["queued"] == 3
+    assert len(store.sweeps()) == 1
+
+
+def lasting(hours: float):
+    return lambda *arguments: Estimate(52, 0, 3600 * hours)
+
+
+def test_a_sweep_of_hours_is_warned_of(store, monkeypatch):
+    monkeypatch.setattr(launch, "estimate", lasting(3))
+    page = open_explore()
+    assert "This takes about 3.0 h." in texts(page)
+    assert not button(page, "Launch").disabled
+
+
+def test_a_sweep_of_days_must_be_confirmed(store, monkeypatch):
+    monkeypatch.setattr(launch, "estimate", lasting(75))
+    page = open_explore()
+    assert button(page, "Launch").disabled
+    page.checkbox[0].check().run()
+    assert "3 days" in page.checkbox[0].label
+    button(page, "Launch").click().run()
+    assert store.counts(1)["queued"] == 52
+
+
+def test_a_sweep_of_days_is_not_launched_by_a_change_in_the_same_moment(store, monkeypatch):
+    page = open_explore()
+    page.multiselect(key="run seeds").set_value([3])
+    monkeypatch.setattr(launch, "estimate", lasting(75))
+    button(page, "Launch").click().run()
+    assert page.toast[0].value == "This takes about 3 days; confirm it above Launch first."
+    assert not store.sweeps()
+
+
+def test_a_number_of_steps_that_must_be_a_slip_is_refused(store):
+    page = open_explore()
+    page.number_input(key="run iterations").set_value(10**9).run()
+    assert "Steps per task is 1000000000; it must be less than or equal to 1000000." in texts(page)
+    assert button(page, "Launch").disabled
+
+
+def test_a_link_fills_the_form_with_the_settings_of_its_sweep(store):
+    store.submit(SweepSpec(base={**SPEC.base, "benchmark": "mnist5k-permutations", "method": "ewc"}, grid={"seed": [7]}))
+    store.submit(PRESETS["modules-against-strength"].spec)
+    page = open_explore(sweep="s1")
+    assert page.selectbox(key="preset").value == "Custom"
+    assert page.session_state["run families"] == ["EWC"]
+    assert page.session_state["run seeds"] == [7]
+    assert open_explore(sweep="s2").selectbox(key="preset").value == "modules-against-strength"
+
+
+def test_a_sweep_of_another_version_leaves_the_form_at_the_first_preset(store):
+    store.submit(SPEC)
+    with store.database.transaction() as db:
+        db.execute("UPDATE sweeps SET spec = ?", (json.dumps({"base": {"benchmark": "of tomorrow"}, "grid": {}}),))
+    assert open_explore().selectbox(key="preset").value == "quick-look"
+
+
+def test_the_form_is_what_the_browser_kept_without_what_is_not_offered():
+    values = {**form.DEFAULTS, "families": ["EWC"], "seeds": [3], "iterations": 20, "lr": 0.5}
+    assert form.offered_values(json.dumps(values)) == values
+    wrong = {
+        **{"benchmarks": ["of tomorrow"], "families": "GEM", "modules": ["many"], "strengths": [None], "seeds": 3},
+        **{"iterations": -1, "tasks": 2.5, "lr": "fast", "network": "of tomorrow", "partition": 3, "unknown": 1},
+        **{"trigger": ["sometimes"], "split_by": None},
+    }
+    assert form.offered_values(json.dumps(wrong)) == {}
+    assert form.offered_values("no JSON") == form.offered_values("[]") == {}
+
+
+def test_a_bad_partition_is_explained_once(store):
+    page = open_explore()
+    page.text_input(key="run partition").set_value("fc1=0,fc9=1").run()
+    assert texts(page).count("'fc9' is no layer or tensor of this network") == 1
+
+
+def test_benchmarks_without_their_data_are_marked(store, monkeypatch, tmp_path):
+    monkeypatch.setenv("MGEM_DATA", str(tmp_path))
+    options = open_explore().multiselect(key="run benchmarks").options
+    assert "MNIST Rotations (needs a download)" in options
+    assert "MNIST Rotations (5,000 digits)" in options
+
+
+def test_stop_does_not_stay_when_the_last_run_ends_while_the_page_is_made(store, monkeypatch):
+    store.submit(SPEC)
+    counts, ended = Store.counts, []
+
+    def counts_before_the_end(self, sweep=None):
+        before = counts(self, sweep)
+        if not ended:
+            ended.append(store.cancel(store.run_ids(1)))
+        return before
+
+    monkeypatch.setattr(Store, "counts", counts_before_the_end)
+    page = open_explore()
+    assert button(page, "Resume")
+    assert not any(one.label == "Stop" for one in page.button)
+
+
+def test_a_finished_sweep_has_no_button_to_stop_or_resume(store):
+    store.submit(SPEC)
+    for _ in range(4):
+        train(store)
+    page = open_explore()
+    assert not {"Stop", "Resume", "Finished"} & {one.label for one in page.button}
+    assert "Finished" in [one.value for one in page.markdown]
+
+
+def test_a_method_without_a_place_in_the_plots_is_named(store):
+    store.submit(SweepSpec(base=SPEC.base, grid={"method": ["gem", "independent"]}))
+    assert "Not in the plots: Independent." in texts(open_explore())
+    store.submit(SPEC)
+    assert "Not in the plots" not in texts(open_explore())
+
+
+def test_the_first_page_shows_a_picture_of_what_will_appear(store):
+    assert "An example of what will appear" in str(open_explore().get("image")[0].proto)
+
+
+def test_the_picture_can_be_seen_on_a_dark_page():
+    light, dark = (example.example_picture(is_dark) for is_dark in (False, True))
+    assert all(ink in light and ink not in dark for ink in example.DARK_INK)
+    assert len(light) < 60_000
