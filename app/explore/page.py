@@ -35,7 +35,7 @@ def show_welcome(store: Store) -> None:
 
 def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
     """A sweep with its controls and results, which follow its progress while it runs; return which sweep it is."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="center"):
         sweep = choose_sweep(sweeps)
         counts = store.counts(sweep)  # once, so that the button and the polling agree
         show_stop_or_resume(store, sweep, counts)
