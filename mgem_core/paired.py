@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 LEAST_SEEDS = 4  # below, nothing is called distinguishable
 LEVEL = 0.05
 INTERPOLATION_ERROR = 0.0025  # of y; measured between the default strengths
+MOST = 0.75  # of the range; where two lines share less, a sentence says how much
 GRID = 101  # places at which two curves are compared
 EXACT_SEEDS = 16  # up to so many, all sign flips are tried; beyond, SAMPLED_FLIPS of them
 SAMPLED_FLIPS = 65536
@@ -83,7 +84,8 @@ def in_words(verdict: Verdict) -> str:
     more = "more" if found.mean > 0 else "less"
     interval = f"95 %: {_signed(found.low)} … {_signed(found.high)}, {seeds} seeds"
     if verdict.at_equal_x:
-        sentence = f"At equal retention {line} learns {abs(found.mean):.1f} % {more} than {baseline} ({interval})"
+        where = "" if verdict.common >= MOST else f", over the {100 * verdict.common:.0f} % of the range that both cover"
+        sentence = f"At equal retention {line} learns {abs(found.mean):.1f} % {more} than {baseline}{where} ({interval})"
     else:
         best = "at the best strength, chosen on other seeds"
         sentence = f"{line} ends with {abs(found.mean):.1f} points {more} ACC than {baseline} ({best}; {interval})"
