@@ -348,16 +348,21 @@ class _Measurement:
                 gs_z=np.array([inner(g_s, z) for g_s in self.past]),
                 gt_z=inner(self.current, z),
                 batch_z=inner(g, z),
-                memory_z=np.full(len(self.past), np.nan) if taken.memory_z is None else taken.memory_z,
+                memory_z=_memory_z(taken, len(self.past)),
                 norm_z=_norm(z),
                 norm_gs=np.array([_norm(g_s) for g_s in self.past]),
                 norm_gt=_norm(self.current),
                 norm_g=_norm(g),
             )
         if self.rows is not None and self.sizes is not None:
-            true = zip(self.current, *self.past, strict=True)
-            vectors = [torch.cat([torch.stack(t), rows]) for t, rows in zip(true, self.rows, strict=True)]
-            yield Snapped(task, step, direction.grams(g, vectors), self.sizes)
+            rows = list(zip(*self.rows, strict=True))
+            yield Snapped(task, step, direction.grams([g, self.current, *self.past, *rows]), self.sizes)
+
+
+def _memory_z(taken: Step, tasks: int) -> NDArray[np.float64]:
+    if taken.memory_z is None:
+        return np.full(tasks, np.nan)
+    return taken.memory_z if taken.scale is None else taken.memory_z * float(taken.scale)
 
 
 def _norm(vector: Gradient) -> float:

@@ -41,13 +41,13 @@ class MER(Learner):
 
     def _learn(self, new: Sample, generator: np.random.Generator) -> None:
         """θ_A ← θ; for each batch: SGD over its samples, then θ ← θ_W + β (θ − θ_W); at last θ ← θ_A + γ (θ − θ_A)."""
+        from mgem_core.gradients import descend
+
         theta_A = self._copy()
         for _ in range(self.config.mer_batches):
             theta_W = self._copy()
             for task, image in self._replays(new, generator):
-                _, g = self.gradient(task, np.array([image]))
-                for p, g_l in zip(self.theta, g, strict=True):
-                    p.add_(g_l, alpha=-self.config.lr)
+                descend(self.network, self.stream.batch(task, np.array([image])), self.config.lr)
             self._reptile(theta_W, self.config.mer_beta)
         self._reptile(theta_A, self.config.mer_gamma)
 
