@@ -60,6 +60,7 @@ class LinearChain:
         self.b = [layer.bias.detach() for layer in layers]
         self.W_T = [W.T for W in self.W]
         self.theta = [parameter for pair in zip(self.W, self.b, strict=True) for parameter in pair]
+        self.classes = torch.arange(len(self.b[-1]), device=self.lines.device)[:, None]
         self.sizes = [parameter.numel() for parameter in self.theta]
 
     def logits(self, x: Tensor) -> Tensor:
@@ -68,8 +69,8 @@ class LinearChain:
 
     def gradient(self, batch: Batch) -> tuple[Tensor, list[Tensor]]:
         """Mean loss on the batch, and its gradient: a tensor per parameter."""
-        loss, layers = self._inputs_and_deltas(batch, 1 / len(batch.y))
-        return loss, [part for a, delta in layers for part in (delta @ a, delta.sum(1))]
+        log_p, layers = self._inputs_and_deltas(batch, 1 / len(batch.y))
+        return mean_loss(log_p, batch.y), [part for a, delta in layers for part in (delta @ a, delta.sum(1))]
 
     def add_gradient(self, total: Sequence[Tensor], batch: Batch, factor: float) -> None:
         """total += factor · the gradient of the loss, summed over the batch; `total` may be `theta` itself."""
@@ -93,11 +94,15 @@ class LinearChain:
         return parts
 
     def _inputs_and_deltas(self, batch: Batch, weight: float) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """Mean loss, and for every layer its inputs a [N, in] and δᵀ [out, N]."""
+        """log softmax(logits) [classes, N], and for every layer its inputs a [N, in] and δᵀ [out, N]."""
         a = self._hidden(batch.x.flatten(1))
         log_p = _log_softmax(self._logits(a[-1]), batch.mask)
-        delta = log_p.exp().sub_(_one_hot(batch.y, len(log_p))).mul_(weight)
-        return mean_loss(log_p, batch.y), list(zip(a, self._backward(a, delta), strict=True))
+        delta = log_p.exp().sub_(self._one_hot(batch.y)).mul_(weight)
+        return log_p, list(zip(a, self._backward(a, delta), strict=True))
+
+    def _one_hot(self, y: Tensor) -> Tensor:
+        """[classes, N]"""
+        return (self.classes == y).float()
 
     def _hidden(self, x: Tensor) -> list[Tensor]:
         """x [N, in] → the inputs of all layers."""
@@ -158,7 +163,7 @@ class RowsAndBatch:
         self.logits, self.last_delta = new(classes, N), new(classes, N)
         weight = torch.cat([memory.weight.flatten(), new(samples).fill_(1 / samples)])
         self.weight = weight.expand(classes, -1).contiguous()
-        self.one_hot = torch.cat([_one_hot(memory.y.flatten(), classes), new(classes, samples)], dim=1)
+        self.one_hot = torch.cat([self.chain._one_hot(memory.y.flatten()), new(classes, samples)], dim=1)
         self.is_masked = None
         if memory.mask is not None:
             is_masked = ~memory.mask.repeat_interleave(n, dim=0).T
@@ -191,7 +196,7 @@ class RowsAndBatch:
 
     def _log_softmax(self, batch: Batch) -> Tensor:
         """[classes, N] over the logits that count."""
-        self.one_hot[:, -self.samples :] = _one_hot(batch.y, len(self.one_hot))
+        self.one_hot[:, -self.samples :] = self.chain._one_hot(batch.y)
         logits = self.chain._logits(self.a[-1], out=self.logits)
         if self.is_masked is not None and batch.mask is not None:
             self.is_masked[:, -self.samples :] = ~batch.mask[:, None]
@@ -224,8 +229,3 @@ def _log_softmax(logits: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         logits = logits.masked_fill(~(mask if mask.ndim == 2 else mask[None]).T, -torch.inf)
     return torch.log_softmax(logits, dim=0)
-
-
-def _one_hot(y: Tensor, classes: int) -> Tensor:
-    """[classes, N]"""
-    return (torch.arange(classes, device=y.device)[:, None] == y).float()

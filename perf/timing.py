@@ -15,17 +15,24 @@ RESULTS = Path(__file__).parents[1] / "data_cache" / "perf.json"
 Work = Mapping[str, Callable[[], object]]
 
 
-def take_turns(rounds: int, work: Work) -> dict[str, list[float]]:
-    """CPU seconds of each piece of work in every round, taken in turns after one round that does not count."""
+def take_turns(rounds: int, work: Work, turn: float = 0.05) -> dict[str, list[float]]:
+    """CPU seconds of each piece of work in every round, taken in turns after one round that does not count.
+
+    A turn repeats short work for about `turn` seconds, because a step of a run finds the caches as the last step left them.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in work}
-    for call in work.values():
-        call()
+    repeats = {name: max(1, round(turn / _cpu_seconds(call, 1))) for name, call in work.items()}
     for _ in range(rounds):
         for name, call in work.items():
-            start = process_time()
-            call()
-            seconds[name].append(process_time() - start)
+            seconds[name].append(_cpu_seconds(call, repeats[name]))
     return seconds
+
+
+def _cpu_seconds(call: Callable[[], object], repeats: int) -> float:
+    start = process_time()
+    for _ in range(repeats):
+        call()
+    return (process_time() - start) / repeats
 
 
 def best_of(rounds: int, work: Work) -> dict[str, float]:

@@ -28,7 +28,14 @@ class Batch:
 
     x: Tensor
     y: Tensor
-    mask: Tensor | None
+    mask: Tensor | None  # or one for each sample, bool [N, classes]
+
+    def singles(self) -> list[Batch]:
+        """A batch for each sample."""
+        one_each = zip(self.x.split(1), self.y.split(1), strict=True)
+        if self.mask is None or self.mask.ndim == 1:
+            return [Batch(x, y, self.mask) for x, y in one_each]
+        return [Batch(x, y, mask) for (x, y), mask in zip(one_each, self.mask.split(1), strict=True)]
 
 
 class Stream:
