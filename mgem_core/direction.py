@@ -124,6 +124,21 @@ def grams(vectors: Sequence[Sequence[Tensor]]) -> np.ndarray:
     return torch.stack([stack @ stack.T for stack in stacks]).cpu().double().numpy()
 
 
+def products_with(z: Sequence[Tensor], vectors: Sequence[Sequence[Tensor]]) -> tuple[np.ndarray, np.ndarray]:
+    """⟨vector, z⟩ and ‖vector‖² of each vector, all given as a tensor per parameter; summed up in double precision."""
+    products = [
+        torch.stack(
+            [
+                torch.stack([(part * z_l).sum(dtype=torch.float64), part.square().sum(dtype=torch.float64)])
+                for part, z_l in zip(vector, z, strict=True)
+            ]
+        ).sum(0)
+        for vector in vectors
+    ]
+    with_z, squares = torch.stack(products).T.cpu().numpy()
+    return with_z, squares
+
+
 def _sum(parts: Sequence[Tensor]) -> Tensor:
     total = parts[0]
     for part in parts[1:]:

@@ -194,7 +194,3 @@ def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
             total_l.addcmul_(g_l, g_l, value=1 / n)
     network.train()
     return total
-
-
-def inner(a: Gradient, b: Gradient) -> float:
-    return float(sum(torch.dot(x.flatten(), y.flatten()) for x, y in zip(a, b, strict=True)))
