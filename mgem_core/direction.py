@@ -69,10 +69,15 @@ def module_slices(sizes: Sequence[int], module_of: Sequence[int]) -> Modules:
 
 def solve(g: Tensor, G: Tensor, modules: Modules, knobs: dual.Restriction) -> dual.Solution:
     """g [P], G [C, P] → v of every module: b = G g first, and A = G Gᵀ where the module is to be restricted."""
-    b = torch.stack([_sum([G[:, piece] @ g[piece] for piece in pieces]) for pieces in modules])
+    pieces = [[(g[piece], G[:, piece]) for piece in module] for module in modules]
+    b = torch.stack([_sum([G_d @ g_d for g_d, G_d in module]) for module in pieces])
+
+    def gram_of(d: int) -> Tensor:
+        return _sum([gram(G_d) for _, G_d in pieces[d]])
+
     if not computes_all_at_once(g):
-        return dual.solve_modules(b.double().numpy(), lambda d: gram(G, modules[d]).double().numpy(), knobs)
-    A = torch.stack([gram(G, pieces) for pieces in modules])
+        return dual.solve_modules(b.double().numpy(), lambda d: gram_of(d).double().numpy(), knobs)
+    A = torch.stack([gram_of(d) for d in range(len(modules))])
     products = torch.cat([b[:, None], A], dim=1).cpu().double().numpy()
     return dual.solve_modules(products[:, 0], lambda d: products[d, 1:], knobs)
 
@@ -82,15 +87,10 @@ def computes_all_at_once(g: Tensor) -> bool:
     return not g.is_cpu
 
 
-def gram(G: Tensor, pieces: Sequence[slice]) -> Tensor:
-    """A = G Gᵀ [C, C] over these pieces of the parameters."""
-    return _sum([_gram(G[:, piece]) for piece in pieces])
-
-
-def _gram(G: Tensor) -> Tensor:
-    """On the CPU in panels of 16 rows, only up to the diagonal: MKL takes 2.3 times as long for 19 rows at once."""
+def gram(G: Tensor) -> Tensor:
+    """A = G Gᵀ [C, C]; on the CPU in panels of 16 rows up to the diagonal, because MKL needs twice as long for 19 rows."""
     C = len(G)
-    if C <= PANEL or not G.is_cpu:
+    if C <= PANEL or computes_all_at_once(G):
         return G @ G.T
     A = G.new_empty(C, C)
     for start in range(0, C, PANEL):

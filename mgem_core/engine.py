@@ -6,7 +6,6 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from mgem_core import checkpoints, learners, probes
 from mgem_core.config import RunConfig
+from mgem_core.devices import pick_device, torch_threads
 from mgem_core.dual import NoSolutionError
 from mgem_core.errors import UsageError
 from mgem_core.evaluation import Evaluation
@@ -59,7 +59,7 @@ def run(
         raise UsageError("the code of mgem was edited while this process loaded it; start the process again.")
     if missing := config.benchmark_info.missing():
         raise UsageError(missing)
-    device = pick_device(config.device)
+    device = pick_device(config.device, config.precision)
     file = None if resume is None or isinstance(resume, bytes) else Path(resume)
     save: Callable[[bytes], None] | None = checkpoint if callable(checkpoint) else None
     target = file if checkpoint is None else None if callable(checkpoint) else Path(checkpoint)
@@ -82,33 +82,6 @@ def run(
 
 class RunCancelledError(Exception):
     """The caller does not want the run any more."""
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """Let torch use that many threads meanwhile."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def pick_device(wanted: str) -> torch.device:
-    """The device of that name; "auto" takes a GPU where there is one."""
-    if wanted == "auto":
-        wanted = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(wanted)
-    except RuntimeError:
-        raise UsageError(f"device is {wanted!r}, which torch does not know; use cpu or auto.") from None
-    if device.type == "cuda" and not 0 <= (device.index or 0) < torch.cuda.device_count():  # cuda:128 has index −128
-        count = torch.cuda.device_count()
-        raise UsageError(f"device is {wanted!r}, but this machine has {count} CUDA devices; use cpu or auto.")
-    if device.type == "mps" and not torch.backends.mps.is_available():
-        raise UsageError("device is 'mps', which this machine does not have; use cpu or auto.")
-    return device
 
 
 class _Run:

@@ -38,7 +38,7 @@ class Evaluation:
         right, finite = torch.stack([correct, is_finite]).tolist()  # one transfer from a GPU
         if not finite:
             raise FloatingPointError("the network's answers are not finite")
-        return 100 * right / len(test)
+        return float(100 * right / len(test))
 
     def true_gradient(self, network: nn.Module, task: int) -> Gradient:
         """The gradient on the training set of a task, or on a fixed random part of one that is large."""

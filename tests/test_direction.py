@@ -204,7 +204,7 @@ def test_shapes_that_do_not_fit_are_a_clear_error(rows, modules, sentence):
         project(torch.ones(4), rows, modules=modules)
 
 
-@given(problems(most_rows=40), partitions(), strengths, st.sampled_from(["violation", "always"]))
+@given(problems(most_rows=16), partitions(), strengths, st.sampled_from(["violation", "always"]))
 def test_products_that_a_gpu_computes_together_give_the_same_direction(problem, modules, q, trigger):
     g, G = problem
     knobs = {"modules": modules, "strength": q, "trigger": trigger}
@@ -219,7 +219,7 @@ def test_products_that_a_gpu_computes_together_give_the_same_direction(problem, 
 @given(problems(most_rows=50))
 def test_a_gram_matrix_in_panels_is_that_of_all_rows(problem):
     _, G = problem
-    torch.testing.assert_close(gram(G, [slice(0, 12), slice(12, 30)]), G @ G.T)
+    torch.testing.assert_close(gram(G), G @ G.T)
 
 
 def test_tensors_side_by_side_share_a_slice():

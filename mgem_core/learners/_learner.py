@@ -41,6 +41,11 @@ class Learner:
         self.networks = nn.ModuleList(
             build(config.network, stream.shape, stream.classes, seed, width=1 / networks) for seed in seeds
         ).to(device)
+        if config.precision == "bf16":
+            from mgem_core.devices import compute_in_bf16
+
+            for network in self.networks:
+                compute_in_bf16(network, device)
 
     @property
     def network(self) -> nn.Module:
