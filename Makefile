@@ -25,6 +25,7 @@ perf: .venv/installed-dev
 	$(BIN)/python -m perf.operations
 	$(BIN)/python -m perf.scaling
 	$(BIN)/python -m perf.rows
+	$(BIN)/python -m perf.table
 	$(BIN)/python -m perf.evaluation
 	$(BIN)/python -m perf.sweeps
 	$(BIN)/python -m perf.dashboard
