@@ -84,6 +84,12 @@ class RunCancelledError(Exception):
     """The caller does not want the run any more."""
 
 
+def _check_cancelled(is_cancelled: Callable[[], bool]) -> None:
+    """A function, not a method: what a run holds must not hold the run, whose memory would be freed late."""
+    if is_cancelled():
+        raise RunCancelledError
+
+
 class _Run:
     def __init__(
         self,
@@ -93,11 +99,12 @@ class _Run:
         save_seconds: float = math.inf,
         is_cancelled: Callable[[], bool] = lambda: False,
     ):
-        self.config, self.save, self.save_seconds, self.is_cancelled = config, save, save_seconds, is_cancelled
+        self.config, self.save, self.save_seconds = config, save, save_seconds
         self.key, self.notice = run_key(config, device.type), ""
         self.stream = config.benchmark_info.open(config.tasks, config.seed).to(device)
         self.learner = learners.create(config, self.stream, device)
-        self.evaluation = Evaluation(config, self.stream, self._check_cancelled)
+        self.check_cancelled = partial(_check_cancelled, is_cancelled)
+        self.evaluation = Evaluation(config, self.stream, self.check_cancelled)
         self.task = self.step = 0  # the next step to take
         self.R = np.full((config.tasks, config.tasks), np.nan)
         self.seconds = self.step_seconds = 0.0  # spent before a resume; spent in steps
@@ -171,7 +178,7 @@ class _Run:
         config = self.config
         every, means, last = max(1, config.iterations // 20), _StepMeans(), monotonic()
         while self.step < config.iterations:
-            self._check_cancelled()
+            self.check_cancelled()
             measurement = probes.prepare(config, self.learner, self.evaluation, self.task, self.step)
             start = perf_counter()
             step = self.learner.observe(self.task, self.step, self._images(self.task, self.step))
@@ -191,10 +198,6 @@ class _Run:
                 yield from measurement.events(self.task, self.step, step)
             if is_saved:
                 self._save()
-
-    def _check_cancelled(self) -> None:
-        if self.is_cancelled():
-            raise RunCancelledError
 
     def _accuracy(self, task: int) -> float:
         return self.evaluation.accuracy(self.learner.network_of(task), task)

@@ -81,10 +81,11 @@ class AutogradRows:
 
     def __init__(self, network: nn.Module, memory: Memory):
         self.network, self.memory = network, memory
+        self.G = _empty_rows(network, memory)  # kept, because the pages of a new one would cost more than copying to it
 
     def __call__(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean loss on the batch, its gradient g [P], and the memory rows G [C, P]."""
-        G = autograd_rows(self.network, self.memory)
+        """Mean loss on the batch, its gradient g [P], and the memory rows G [C, P], which hold until the next call."""
+        G = autograd_rows(self.network, self.memory, self.G)
         loss, g = gradient(self.network, batch)
         return loss, flatten(g), G
 
@@ -101,7 +102,7 @@ def rows_and_batch(network: nn.Module, memory: Memory) -> RowsAndBatch | Autogra
 def memory_rows(network: nn.Module, memory: Memory) -> Gradient:
     """The gradient of every memory row: per parameter a tensor [C, …]."""
     rows = rows_and_batch(network, memory)
-    G = rows(memory.row(0))[2] if isinstance(rows, RowsAndBatch) else autograd_rows(network, memory)
+    G = rows(memory.row(0))[2] if isinstance(rows, RowsAndBatch) else autograd_rows(network, memory, rows.G)
     return [torch.stack(row) for row in zip(*map(rows.split, G), strict=True)]
 
 
@@ -117,28 +118,34 @@ def split(network: nn.Module, vector: Tensor) -> Gradient:
     return [part.view(p.shape) for part, p in zip(parts, parameters, strict=True)]
 
 
-def autograd_rows(network: nn.Module, memory: Memory) -> Tensor:
-    """[C, P]: on the CPU a pass per row, on a GPU one pass for all, because every operation has its price there.
+def autograd_rows(network: nn.Module, memory: Memory, G: Tensor) -> Tensor:
+    """Fill G [C, P]: on the CPU a pass per row, on a GPU one pass for all, because every operation has its price there.
 
     In both, a batch norm normalises each row as a separate batch and updates its running statistics with it, as in GEM's
     code: they then cover all tasks. `perf/rows.py` measures both ways.
     """
     is_cpu = next(network.parameters()).is_cpu
-    return rows_one_by_one(network, memory) if is_cpu else rows_by_vmap(network, memory)
+    return rows_one_by_one(network, memory, G) if is_cpu else rows_by_vmap(network, memory, G)
 
 
-def rows_one_by_one(network: nn.Module, memory: Memory) -> Tensor:
-    """[C, P], a pass per row. Each row is copied to its place at once, so that memory holds one more row at most."""
+def _empty_rows(network: nn.Module, memory: Memory) -> Tensor:
+    """[C, P]"""
+    parameters = list(network.parameters())
+    return parameters[0].new_empty(len(memory.sizes), sum(p.numel() for p in parameters))
+
+
+def rows_one_by_one(network: nn.Module, memory: Memory, G: Tensor | None = None) -> Tensor:
+    """[C, P], in G if it is given, a pass per row. Each is copied to its place at once: one more row at most is held."""
+    G = _empty_rows(network, memory) if G is None else G
     sizes = [p.numel() for p in network.parameters()]
-    G = next(network.parameters()).new_empty(len(memory.sizes), sum(sizes))
     for c, row in enumerate(G):
         for place, g_l in zip(row.split(sizes), gradient(network, memory.row(c))[1], strict=True):
             place.copy_(g_l.flatten())
     return G
 
 
-def rows_by_vmap(network: nn.Module, memory: Memory) -> Tensor:
-    """[C, P], one pass for all rows of the same size; splits of a memory have two sizes at most."""
+def rows_by_vmap(network: nn.Module, memory: Memory, G: Tensor | None = None) -> Tensor:
+    """[C, P], in G if it is given, one pass for all rows of the same size; splits have two sizes at most."""
 
     def loss(parameters: Named, buffers: Named, x: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
         return losses(functional_call(network, (parameters, buffers), (x,)), y, mask).mean()
@@ -146,7 +153,7 @@ def rows_by_vmap(network: nn.Module, memory: Memory) -> Tensor:
     trainable = {name: p.detach() for name, p in network.named_parameters() if p.requires_grad}
     buffers = {name: buffer.expand(len(memory.sizes), *buffer.shape).clone() for name, buffer in network.named_buffers()}
     sizes = {name: p.numel() for name, p in network.named_parameters()}
-    G = next(network.parameters()).new_zeros(len(memory.sizes), sum(sizes.values()))
+    G = (_empty_rows(network, memory) if G is None else G).zero_()
     places = dict(zip(sizes, G.split(list(sizes.values()), dim=1), strict=True))
     for size in sorted(set(memory.sizes)):
         rows = [c for c, its_size in enumerate(memory.sizes) if its_size == size]
