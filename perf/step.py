@@ -1,6 +1,7 @@
 """One step: GEM against the published code and the bare loop, the finer methods against GEM, convolutions, and MER."""
 
 import argparse
+from functools import partial
 
 from perf.setting import (
     DIGITS,
@@ -65,11 +66,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=21)
     rounds = parser.parse_args().rounds
-    found = [one for past in TARGETS for one in gem_step(past, rounds)]
-    found += family(rounds)
-    found += mer_step(rounds)
-    found += convolutions(max(3, rounds // 7))
-    show(f"CPU time of steps on {DIGITS}, 256 samples per past task, one thread: ratios of {rounds} rounds in turns", found)
+    parts = [partial(gem_step, past, rounds) for past in TARGETS]
+    parts += [partial(family, rounds), partial(mer_step, rounds), partial(convolutions, max(3, rounds // 7))]
+    print(f"CPU time of steps on {DIGITS}, 256 samples per past task, one thread: ratios of {rounds} rounds in turns")
+    found = []
+    for measure in parts:
+        found += (part := measure())
+        show("", part)
     save_ratios("step", found)
 
 
