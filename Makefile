@@ -21,8 +21,12 @@ lint: .venv/installed-dev
 
 perf: .venv/installed-dev
 	$(BIN)/python -m perf.startup
-	$(BIN)/python -m perf.rows
 	$(BIN)/python -m perf.step
+	$(BIN)/python -m perf.runs
+	$(BIN)/python -m perf.operations
+	$(BIN)/python -m perf.scaling
+	$(BIN)/python -m perf.rows
+	$(BIN)/python -m perf.table
 	$(BIN)/python -m perf.evaluation
 	$(BIN)/python -m perf.sweeps
 	$(BIN)/python -m perf.dashboard

@@ -103,6 +103,10 @@ class _CommonFields(BaseModel):
     device: str = Field(
         "auto", pattern=r"^(auto|cpu|mps|cuda(:[0-9]{1,3})?)$", description="auto, cpu, cuda, cuda:N or mps"
     )
+    precision: Literal["fp32", "bf16"] = Field(
+        "fp32",
+        description="of forward and backward passes; bf16 needs a CUDA device, and z is computed in fp32 all the same",
+    )
     threads: int = Field(1, ge=1, le=256, description="torch threads; results depend on it in the last bits")
     probe_every: int = Field(50, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
     probe_samples: int = Field(10_000, ge=1, description="images per task on which true gradients are measured, at most")
@@ -147,6 +151,8 @@ class _CommonFields(BaseModel):
             if self.split_by == "class":
                 fits = getattr(self, field) <= info.classes_per_task
                 self._require(field, fits, f"a task has {info.classes_per_task} classes, and splits are by class")
+        fits = self.precision == "fp32" or self._may_use_cuda
+        self._require("precision", fits, f"only CUDA devices compute in it, and device is {self.device!r}; use fp32")
         if isinstance(self.strength, tuple):
             enough = len(self.strength) == self.tasks - 1
             self._require(
@@ -185,6 +191,8 @@ class _CommonFields(BaseModel):
         others = {name for name in learners.method_specific_fields() if not learners.uses(self.method, name)}
         if self.probe_samples >= self.benchmark_info.train_per_task or not (self.probe_every or self.snap_every):
             others.add("probe_samples")
+        if not self._may_use_cuda:
+            others.add("precision")
         return others | METHODS[self.method].fields_without_effect(cast("RunConfig", self))
 
     def __hash__(self) -> int:
@@ -193,6 +201,10 @@ class _CommonFields(BaseModel):
     def _require(self, field: str, is_valid: bool, requirement: str) -> None:
         if not is_valid:
             raise ValueError(f"{field} is {getattr(self, field)!r}; {requirement}")
+
+    @property
+    def _may_use_cuda(self) -> bool:
+        return self.device == "auto" or self.device.startswith("cuda")
 
     @property
     def benchmark_info(self) -> Benchmark:

@@ -2,7 +2,7 @@
 
 It knows vectors, but no network. The dual problem, which needs their inner products alone, is solved in `mgem_core.dual`:
 
-    S = inner products of g and G  →  v  →  z_d = g_d + G_dᵀ v_d  for every module d
+    b = G g,  A = G Gᵀ  →  v  →  z_d = g_d + G_dᵀ v_d  for every module d
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,9 @@ import torch
 from torch import Tensor
 
 from mgem_core import dual
+
+Modules = list[list[slice]]  # of each module, its slices of the P parameters
+PANEL = 16  # rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,44 +48,102 @@ def project(
         covered[piece] += 1
     if not (covered == 1).all():
         raise ValueError("modules must cover every parameter exactly once")
-    g_pieces, G_pieces = [g[piece] for piece, _ in pieces], [G[:, piece] for piece, _ in pieces]
-    module_of = [d for _, d in pieces]
     knobs = dual.Restriction(strength, strength_kind, solver, trigger, ridge, ridge_kind)
-    solution = dual.solve(grams(g_pieces, G_pieces), module_of, knobs)
-    z = torch.empty_like(g)
-    z_pieces = update_direction(g_pieces, G_pieces, solution.v, module_of)
-    for (piece, _), z_piece in zip(pieces, z_pieces, strict=True):
-        z[piece] = z_piece
-    return Direction(z=z, **vars(solution))
+    slices = [list(_pieces(module)) for module in modules]
+    solution = solve(g, G, slices, knobs)
+    return Direction(z=update_direction(g, G, solution.v, slices), **vars(solution))
 
 
-def grams(g: Sequence[Tensor], G: Sequence[Tensor]) -> np.ndarray:
-    """Per parameter tensor l, the inner products of g_l [P_l] and the rows G_l [C, P_l]: S [L, 1+C, 1+C], g first."""
-    C = len(G[0])
-    S = torch.empty(len(g), 1 + C, 1 + C, dtype=g[0].dtype, device=g[0].device)
-    for S_l, g_l, G_l in zip(S, g, G, strict=True):
-        g_l, G_l = g_l.flatten(), G_l.flatten(1)
-        S_l[0, 0] = g_l @ g_l
-        S_l[0, 1:] = S_l[1:, 0] = G_l @ g_l
-        S_l[1:, 1:] = G_l @ G_l.T
-    return S.cpu().double().numpy()
+def module_slices(sizes: Sequence[int], module_of: Sequence[int]) -> Modules:
+    """The slices of each module, from the size and the module of every tensor; tensors side by side share a slice."""
+    modules: Modules = [[] for _ in range(max(module_of) + 1)]
+    start = 0
+    for size, d in zip(sizes, module_of, strict=True):
+        if modules[d] and modules[d][-1].stop == start:
+            modules[d][-1] = slice(modules[d][-1].start, start + size)
+        else:
+            modules[d].append(slice(start, start + size))
+        start += size
+    return modules
 
 
-def update_direction(g: Sequence[Tensor], G: Sequence[Tensor], v: np.ndarray, module_of: Sequence[int]) -> list[Tensor]:
-    """z_l = g_l + G_lᵀ v_d for every tensor l of module d; where v_d = 0, z_l is g_l to the last bit."""
-    v_on_device = torch.as_tensor(v, dtype=g[0].dtype, device=g[0].device)
-    return [
-        g_l + (v_on_device[d] @ G_l.flatten(1)).view_as(g_l) if v[d].any() else g_l
-        for g_l, G_l, d in zip(g, G, module_of, strict=True)
-    ]
+def solve(g: Tensor, G: Tensor, modules: Modules, knobs: dual.Restriction) -> dual.Solution:
+    """g [P], G [C, P] → v of every module: b = G g first, and A = G Gᵀ where the module is to be restricted."""
+    pieces = [[(g[piece], G[:, piece]) for piece in module] for module in modules]
+    b = torch.stack([_sum([G_d @ g_d for g_d, G_d in module]) for module in pieces])
+
+    def gram_of(d: int) -> Tensor:
+        return _sum([gram(G_d) for _, G_d in pieces[d]])
+
+    if not computes_all_at_once(g):
+        return dual.solve_modules(b.double().numpy(), lambda d: gram_of(d).double().numpy(), knobs)
+    A = torch.stack([gram_of(d) for d in range(len(modules))])
+    products = torch.cat([b[:, None], A], dim=1).cpu().double().numpy()
+    return dual.solve_modules(products[:, 0], lambda d: products[d, 1:], knobs)
 
 
-def rescale(z: Sequence[Tensor], g: Sequence[Tensor]) -> tuple[list[Tensor], float]:
+def computes_all_at_once(g: Tensor) -> bool:
+    """A GPU computes b and A together, because waiting for b to decide whether A is needed costs more than A."""
+    return not g.is_cpu
+
+
+def gram(G: Tensor) -> Tensor:
+    """A = G Gᵀ [C, C]; on the CPU in panels of 16 rows up to the diagonal, because MKL needs twice as long for 19 rows."""
+    C = len(G)
+    if C <= PANEL or computes_all_at_once(G):
+        return G @ G.T
+    A = G.new_empty(C, C)
+    for start in range(0, C, PANEL):
+        panel = slice(start, start + PANEL)
+        A[panel, : start + PANEL] = G[panel] @ G[: start + PANEL].T
+        A[:start, panel] = A[panel, :start].T
+    return A
+
+
+def update_direction(g: Tensor, G: Tensor, v: np.ndarray, modules: Modules) -> Tensor:
+    """z_d = g_d + G_dᵀ v_d for every module d; where v_d = 0, z_d is g_d to the last bit, and g itself if all are."""
+    if not v.any():
+        return g
+    z, v_on_device = g.clone(), torch.as_tensor(v, dtype=g.dtype, device=g.device)
+    for d in np.flatnonzero(v.any(axis=1)):
+        for piece in modules[d]:
+            z[piece].addmv_(G[:, piece].T, v_on_device[d])
+    return z
+
+
+def rescale(z: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
     """z with the length of g, and the factor; a strength then decides the direction of a step, not its length."""
-    length = torch.stack([torch.linalg.vector_norm(z_l) for z_l in z]).norm()
-    target = torch.stack([torch.linalg.vector_norm(g_l) for g_l in g]).norm()
-    factor = float(target / length) if length > 0 else 1.0
-    return ([z_l * factor for z_l in z] if factor != 1.0 else list(z)), factor
+    length = torch.linalg.vector_norm(z)
+    factor = torch.where(length > 0, torch.linalg.vector_norm(g) / length, 1.0)
+    return z * factor, factor
+
+
+def grams(vectors: Sequence[Sequence[Tensor]]) -> np.ndarray:
+    """Vectors, each given as L tensors → per tensor their inner products: S [L, M, M]."""
+    stacks = [torch.stack([part.flatten() for part in parts]) for parts in zip(*vectors, strict=True)]
+    return torch.stack([stack @ stack.T for stack in stacks]).cpu().double().numpy()
+
+
+def products_with(z: Sequence[Tensor], vectors: Sequence[Sequence[Tensor]]) -> tuple[np.ndarray, np.ndarray]:
+    """⟨vector, z⟩ and ‖vector‖² of each vector, all given as a tensor per parameter; summed up in double precision."""
+    products = [
+        torch.stack(
+            [
+                torch.stack([(part * z_l).sum(dtype=torch.float64), part.square().sum(dtype=torch.float64)])
+                for part, z_l in zip(vector, z, strict=True)
+            ]
+        ).sum(0)
+        for vector in vectors
+    ]
+    with_z, squares = torch.stack(products).T.cpu().numpy()
+    return with_z, squares
+
+
+def _sum(parts: Sequence[Tensor]) -> Tensor:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
 
 
 def _pieces(module: slice | Sequence[slice]) -> Sequence[slice]:

@@ -13,8 +13,9 @@ with a floor q and γ = 0 ("dual-floor", GEM's memory strength), or a margin γ 
 The paper writes Ĝ with a minus sign, with which z would move against the memory. Rows here are positive, as in GEM's code.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -60,6 +61,7 @@ class Dual(NamedTuple):
     """The dual of one module."""
 
     v: Floats  # [C]; all zero where the trigger left g as it is
+    rows_z: Floats  # [C] ⟨ĝ_c, z⟩ in this module, b + A v
     violated: bool  # is some ⟨ĝ_c, g⟩ < γ_c?
     retries: int  # times the exact solver needed a larger ridge
 
@@ -77,12 +79,19 @@ class Solution:
 def solve(S: Floats, module_of: Sequence[int], knobs: Restriction) -> Solution:
     """Solve every module from the Gram matrices S [L, 1+C, 1+C] of L parameter tensors: g first, then the memory rows."""
     blocks = sum_over_modules(S, module_of)
-    A, b = blocks[:, 1:, 1:], blocks[:, 1:, 0]
-    duals = [solve_module(A_d, b_d, knobs) for A_d, b_d in zip(A, b, strict=True)]
-    v = np.stack([dual.v for dual in duals])
-    rows_z = (b + (A @ v[:, :, None])[:, :, 0]).sum(axis=0)  # ⟨ĝ_c, z⟩ = Σ_d (b_d + A_d v_d)_c
-    violated = np.array([dual.violated for dual in duals])
-    return Solution(v=v, rows_z=rows_z, violated=violated, retries=sum(dual.retries for dual in duals))
+    return solve_modules(blocks[:, 1:, 0], lambda d: blocks[d, 1:, 1:], knobs)
+
+
+def solve_modules(b: Floats, A: Callable[[int], Floats], knobs: Restriction) -> Solution:
+    """Solve every module from its b = G g, the rows of b [D, C]; A(d) [C, C] is asked for only where it is needed."""
+    duals = [solve_module(partial(A, d), b_d, knobs) for d, b_d in enumerate(b)]
+    rows_z = sum(dual.rows_z for dual in duals)  # ⟨ĝ_c, z⟩ = Σ_d (b_d + A_d v_d)_c
+    return Solution(
+        v=np.stack([dual.v for dual in duals]),
+        rows_z=np.asarray(rows_z),
+        violated=np.array([dual.violated for dual in duals]),
+        retries=sum(dual.retries for dual in duals),
+    )
 
 
 def sum_over_modules(S: Floats, module_of: Sequence[int]) -> Floats:
@@ -92,20 +101,26 @@ def sum_over_modules(S: Floats, module_of: Sequence[int]) -> Floats:
     return blocks
 
 
-def solve_module(A: Floats, b: Floats, knobs: Restriction) -> Dual:
-    """The dual of one module: A [C, C], b [C] → v [C]."""
-    if not (np.isfinite(A).all() and np.isfinite(b).all()):
-        raise FloatingPointError("a gradient is not finite, or too large to be squared")
+def solve_module(A: Floats | Callable[[], Floats], b: Floats, knobs: Restriction) -> Dual:
+    """The dual of one module: A [C, C], or a function that computes it where b [C] does not decide alone → v [C]."""
+    for products in (b,) if callable(A) else (b, A):
+        _check_finite(products)
     strength = np.broadcast_to(np.asarray(knobs.strength, float), b.shape)
     q, gamma = (strength, 0.0) if knobs.strength_kind == "dual-floor" else (np.zeros_like(b), strength)
     c = b - gamma
     violated = bool((c < 0).any())
     if knobs.trigger == "violation" and not violated:
-        return Dual(np.zeros_like(b), False, 0)
-    if knobs.solver == "approx":
-        return Dual(approx(A, c, q), violated, 0)
-    v, retries = exact(A, c, q, knobs.ridge, knobs.ridge_kind)
-    return Dual(v, violated, retries)
+        return Dual(np.zeros_like(b), b, False, 0)
+    if callable(A):
+        A = A()
+        _check_finite(A)
+    v, retries = (approx(A, c, q), 0) if knobs.solver == "approx" else exact(A, c, q, knobs.ridge, knobs.ridge_kind)
+    return Dual(v, b + A @ v, violated, retries)
+
+
+def _check_finite(products: Floats) -> None:
+    if not np.isfinite(products).all():
+        raise FloatingPointError("a gradient is not finite, or too large to be squared")
 
 
 def approx(A: Floats, c: Floats, q: Floats) -> Floats:

@@ -6,7 +6,6 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -16,22 +15,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mgem_core import checkpoints, direction, learners
+from mgem_core import checkpoints, learners, probes
 from mgem_core.config import RunConfig
+from mgem_core.devices import pick_device, torch_threads
 from mgem_core.dual import NoSolutionError
 from mgem_core.errors import UsageError
-from mgem_core.events import Event, Finished, Probed, Snapped, Started, Stepped, TaskLearned
+from mgem_core.evaluation import Evaluation
+from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned
 from mgem_core.fingerprints import code_has_changed
-from mgem_core.gradients import Gradient, full_gradient, inner, memory_rows, preserved_statistics
 from mgem_core.home import replace_file, set_aside
 from mgem_core.keys import run_key
-from mgem_core.learners import shares_network, uses
+from mgem_core.learners import shares_network
 from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
-from mgem_core.networks import NETWORKS, _initialised  # noqa: F401  (loaded now, so that it is the code in the key)
+from mgem_core.networks import _initialised  # noqa: F401  (loaded now, so that it is the code in the key)
 from mgem_core.randomness import rng
 from mgem_core.streams import _views  # noqa: F401  (likewise)
-from mgem_core.streams._stream import Batch
 
 CODE_IS_UNCHANGED = not code_has_changed()  # since mgem_core was imported: this process runs the code that its keys name
 
@@ -60,7 +59,7 @@ def run(
         raise UsageError("the code of mgem was edited while this process loaded it; start the process again.")
     if missing := config.benchmark_info.missing():
         raise UsageError(missing)
-    device = pick_device(config.device)
+    device = pick_device(config.device, config.precision)
     file = None if resume is None or isinstance(resume, bytes) else Path(resume)
     save: Callable[[bytes], None] | None = checkpoint if callable(checkpoint) else None
     target = file if checkpoint is None else None if callable(checkpoint) else Path(checkpoint)
@@ -85,31 +84,10 @@ class RunCancelledError(Exception):
     """The caller does not want the run any more."""
 
 
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """Let torch use that many threads meanwhile."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def pick_device(wanted: str) -> torch.device:
-    """The device of that name; "auto" takes a GPU where there is one."""
-    if wanted == "auto":
-        wanted = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(wanted)
-    except RuntimeError:
-        raise UsageError(f"device is {wanted!r}, which torch does not know; use cpu or auto.") from None
-    if device.type == "cuda" and not 0 <= (device.index or 0) < torch.cuda.device_count():  # cuda:128 has index −128
-        count = torch.cuda.device_count()
-        raise UsageError(f"device is {wanted!r}, but this machine has {count} CUDA devices; use cpu or auto.")
-    if device.type == "mps" and not torch.backends.mps.is_available():
-        raise UsageError("device is 'mps', which this machine does not have; use cpu or auto.")
-    return device
+def _check_cancelled(is_cancelled: Callable[[], bool]) -> None:
+    """A function, not a method: what a run holds must not hold the run, whose memory would be freed late."""
+    if is_cancelled():
+        raise RunCancelledError
 
 
 class _Run:
@@ -121,10 +99,12 @@ class _Run:
         save_seconds: float = math.inf,
         is_cancelled: Callable[[], bool] = lambda: False,
     ):
-        self.config, self.save, self.save_seconds, self.is_cancelled = config, save, save_seconds, is_cancelled
+        self.config, self.save, self.save_seconds = config, save, save_seconds
         self.key, self.notice = run_key(config, device.type), ""
         self.stream = config.benchmark_info.open(config.tasks, config.seed).to(device)
         self.learner = learners.create(config, self.stream, device)
+        self.check_cancelled = partial(_check_cancelled, is_cancelled)
+        self.evaluation = Evaluation(config, self.stream, self.check_cancelled)
         self.task = self.step = 0  # the next step to take
         self.R = np.full((config.tasks, config.tasks), np.nan)
         self.seconds = self.step_seconds = 0.0  # spent before a resume; spent in steps
@@ -183,10 +163,11 @@ class _Run:
         """The indices of the images of one step; each pass over the training set has its own random order."""
         train, size = self.stream.tasks[task].train, self.config.batch_size
         first, start = divmod(step * size, len(train))
-        passes = [
-            _shuffled(self.config.seed, task, first + i, len(train)) for i in (0, 1)[: 1 + (start + size > len(train))]
-        ]
-        return train[np.concatenate(passes)[start : start + size]]
+        images = train[_shuffled(self.config.seed, task, first, len(train))[start : start + size]]
+        if len(images) < size:
+            rest = _shuffled(self.config.seed, task, first + 1, len(train))[: size - len(images)]
+            images = np.concatenate([images, train[rest]])
+        return images
 
     def _shown(self, task: int) -> NDArray[np.int64]:
         """The indices of the different images that a task shows, in the order of the first pass."""
@@ -197,72 +178,29 @@ class _Run:
         config = self.config
         every, means, last = max(1, config.iterations // 20), _StepMeans(), monotonic()
         while self.step < config.iterations:
-            self._check_cancelled()
-            measurement = self._prepare_measurement()
+            self.check_cancelled()
+            measurement = probes.prepare(config, self.learner, self.evaluation, self.task, self.step)
             start = perf_counter()
             step = self.learner.observe(self.task, self.step, self._images(self.task, self.step))
-            loss = float(step.loss)
-            seconds = perf_counter() - start
-            if not math.isfinite(loss):
-                raise FloatingPointError("the loss is not finite")
+            means.add(step)
             self.step += 1
+            is_due = self.step % every == 0 or self.step == config.iterations or monotonic() - last > 1
+            is_saved = monotonic() - self.saved > self.save_seconds
+            if is_due or is_saved or measurement:
+                means.read_losses()
+            seconds = perf_counter() - start
             self.step_seconds += seconds
-            means.add(loss, step, seconds)
-            if self.step % every == 0 or self.step == config.iterations or monotonic() - last > 1:
+            means.seconds += seconds
+            if is_due:
                 yield means.event(self.task, self.step)
                 means, last = _StepMeans(), monotonic()
             if measurement:
                 yield from measurement.events(self.task, self.step, step)
-            if monotonic() - self.saved > self.save_seconds:
+            if is_saved:
                 self._save()
 
-    def _prepare_measurement(self) -> _Measurement | None:
-        """The gradients with which the next step will be compared, if it is to be probed or snapped; otherwise None."""
-        config = self.config
-        probe = config.probe_every and self.step % config.probe_every == 0
-        snap = uses(config.method, "snap_every") and config.snap_every and self.step % config.snap_every == 0
-        if not (probe or snap) or self.task == 0 or not shares_network(config.method):
-            return None
-        with preserved_statistics(self.learner.network):
-            past = [self._true_gradient(s) for s in range(self.task)]
-            current = self._true_gradient(self.task)
-            memory = self.learner.memory(config.snap_splits or config.splits) if snap else None
-            rows = memory_rows(self.learner.network, memory) if memory else None
-        sizes = np.reshape(memory.sizes, (self.task, -1)) if memory else None
-        return _Measurement(bool(probe), past, current, rows, sizes)
-
-    def _true_gradient(self, task: int) -> Gradient:
-        """The gradient on the training set of a task, or on a fixed random part of one that is large."""
-        images, samples = self.stream.tasks[task].train, self.config.probe_samples
-        if samples < len(images):
-            images = images[np.sort(rng(self.config.seed, "probe", task).choice(len(images), samples, replace=False))]
-        return full_gradient(self.learner.network, self._chunks(task, images), len(images))
-
-    def _chunks(self, task: int, indices: np.ndarray) -> Iterator[Batch]:
-        size = NETWORKS[self.config.network].images_per_pass
-        for i in range(0, len(indices), size):
-            self._check_cancelled()
-            yield self.stream.batch(task, indices[i : i + size])
-
-    def _check_cancelled(self) -> None:
-        if self.is_cancelled():
-            raise RunCancelledError
-
-    @torch.no_grad()
     def _accuracy(self, task: int) -> float:
-        """Percent of the task's test images that are classified correctly."""
-        network = self.learner.network_of(task)
-        network.eval()
-        test, correct = self.stream.tasks[task].test, 0
-        for batch in self._chunks(task, test):
-            logits = network(batch.x)
-            if not logits.isfinite().all():
-                raise FloatingPointError("the network's answers are not finite")
-            if batch.mask is not None:
-                logits = logits.masked_fill(~batch.mask, -torch.inf)
-            correct += int((logits.argmax(1) == batch.y).sum())
-        network.train()
-        return 100 * correct / len(test)
+        return self.evaluation.accuracy(self.learner.network_of(task), task)
 
     def _elapsed(self) -> float:
         return self.seconds + monotonic() - self.started
@@ -314,51 +252,29 @@ def _shuffled(seed: int, task: int, number: int, images: int) -> NDArray[np.int6
 
 
 class _StepMeans:
-    """Means over the steps since the last Stepped event."""
+    """Means over the steps since the last Stepped event.
+
+    Losses stay on the device until somebody needs them, because reading each of them would make a GPU wait.
+    """
 
     def __init__(self) -> None:
         self.steps, self.loss, self.violated, self.seconds, self.retries = 0, 0.0, 0.0, 0.0, 0
+        self.unread: list[torch.Tensor] = []
 
-    def add(self, loss: float, step: Step, seconds: float) -> None:
+    def add(self, step: Step) -> None:
         self.steps += 1
-        self.loss += loss
         self.violated += step.violated
-        self.seconds += seconds
         self.retries += step.retries
+        self.unread.append(step.loss)
+
+    def read_losses(self) -> None:
+        """Raise FloatingPointError if a loss is not finite."""
+        losses = torch.stack(self.unread).tolist() if self.unread else []
+        if not all(map(math.isfinite, losses)):
+            raise FloatingPointError("the loss is not finite")
+        self.loss += math.fsum(losses)
+        self.unread.clear()
 
     def event(self, task: int, step: int) -> Stepped:
         n = self.steps
         return Stepped(task, step, self.loss / n, self.violated / n, self.seconds / n, self.retries)
-
-
-class _Measurement:
-    """Gradients taken before a step, at the same parameters as the gradient of the step."""
-
-    def __init__(
-        self, probe: bool, past: list[Gradient], current: Gradient, rows: Gradient | None, sizes: np.ndarray | None
-    ):
-        self.probe, self.past, self.current, self.rows, self.sizes = probe, past, current, rows, sizes
-
-    def events(self, task: int, step: int, taken: Step) -> Iterator[Probed | Snapped]:
-        g, z = taken.g, taken.z
-        if self.probe:
-            yield Probed(
-                task=task,
-                step=step,
-                gs_z=np.array([inner(g_s, z) for g_s in self.past]),
-                gt_z=inner(self.current, z),
-                batch_z=inner(g, z),
-                memory_z=np.full(len(self.past), np.nan) if taken.memory_z is None else taken.memory_z,
-                norm_z=_norm(z),
-                norm_gs=np.array([_norm(g_s) for g_s in self.past]),
-                norm_gt=_norm(self.current),
-                norm_g=_norm(g),
-            )
-        if self.rows is not None and self.sizes is not None:
-            true = zip(self.current, *self.past, strict=True)
-            vectors = [torch.cat([torch.stack(t), rows]) for t, rows in zip(true, self.rows, strict=True)]
-            yield Snapped(task, step, direction.grams(g, vectors), self.sizes)
-
-
-def _norm(vector: Gradient) -> float:
-    return math.sqrt(inner(vector, vector))

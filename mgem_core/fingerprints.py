@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent
 FOLDERS = ("learners", "streams", "networks")  # every file there is part of some run
 CORE = (
-    *("partition", "gradients", "dual", "direction", "engine", "checkpoints", "metrics", "randomness"),
+    *("partition", "memory", "linear_chain", "gradients", "dual", "direction", "evaluation", "probes", "engine"),
+    *("checkpoints", "devices", "metrics", "randomness"),
     *(f"{folder}/__init__" for folder in FOLDERS),
 )
 LIBRARIES = ("torch", "numpy", "quadprog", "torchvision", "mlxtend")  # a benchmark or network may name others

@@ -1,17 +1,24 @@
-"""Network and batches → gradients, one tensor per parameter; memory rows in the number of passes that is fastest."""
+"""Network and batches → gradients, one tensor per parameter; memory rows in the number of passes that is fastest.
+
+A chain of linear layers has passes of its own, without autograd (`mgem_core.linear_chain`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call, grad, vmap
 from torch.nn.functional import cross_entropy
+from torch.nn.modules.batchnorm import _BatchNorm
 
+from mgem_core.linear_chain import RowsAndBatch, chain_of
+from mgem_core.memory import Memory
 from mgem_core.streams._stream import Batch
 
+Named = dict[str, Tensor]
 Gradient = list[Tensor]  # one tensor per parameter, shaped like it; rows have one more dimension in front
 
 
@@ -19,11 +26,20 @@ def losses(logits: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
     """Cross-entropy per sample [N]; logits outside the classes of the task do not count."""
     if mask is not None:
         logits = logits.masked_fill(~mask, -torch.inf)
-    return cross_entropy(logits, y, reduction="none")
+    return cross_entropy(logits.float(), y, reduction="none")
+
+
+def logits(network: nn.Module, x: Tensor) -> Tensor:
+    """[N, classes]"""
+    chain = chain_of(network)
+    answers: Tensor = chain.logits(x) if chain else network(x)
+    return answers
 
 
 def gradient(network: nn.Module, batch: Batch) -> tuple[Tensor, Gradient]:
     """Mean loss on the batch, and its gradient: zero for parameters that are frozen or that the loss does not depend on."""
+    if chain := chain_of(network):
+        return chain.gradient(batch)
     loss = losses(network(batch.x), batch.y, batch.mask).mean()
     parameters = list(network.parameters())
     found = iter(torch.autograd.grad(loss, [p for p in parameters if p.requires_grad], materialize_grads=True))
@@ -43,71 +59,130 @@ def preserved_statistics(network: nn.Module) -> Iterator[None]:
 
 def full_gradient(network: nn.Module, chunks: Iterable[Batch], samples: int) -> Gradient:
     """Gradient of the mean loss over all `samples` in the chunks."""
-    total = [torch.zeros_like(p) for p in network.parameters()]
+    total, chain = [torch.zeros_like(p) for p in network.parameters()], chain_of(network)
     for chunk in chunks:
-        _, g = gradient(network, chunk)
-        for total_l, g_l in zip(total, g, strict=True):
-            total_l.add_(g_l, alpha=len(chunk.y) / samples)
+        if chain:
+            chain.add_gradient(total, chunk, 1 / samples)
+        else:
+            torch._foreach_add_(total, gradient(network, chunk)[1], alpha=len(chunk.y) / samples)
     return total
 
 
-@dataclass(frozen=True)
-class Memory:
-    """The samples behind C memory rows; a row is the gradient of the mean loss over its samples.
-
-    Rows of unequal size are padded to x [C, n, …], y [C, n]; weight [C, n] is 1/size on samples and 0 on padding.
-    """
-
-    x: Tensor
-    y: Tensor
-    weight: Tensor
-    sizes: tuple[int, ...]
-    mask: Tensor | None  # [C, classes]
-
-    def row(self, c: int) -> Batch:
-        size = self.sizes[c]
-        return Batch(self.x[c, :size], self.y[c, :size], None if self.mask is None else self.mask[c])
+def descend(network: nn.Module, batch: Batch, lr: float) -> None:
+    """One step of SGD on the mean loss of the batch."""
+    if chain := chain_of(network):
+        chain.add_gradient(chain.theta, batch, -lr / len(batch.y))
+    else:
+        torch._foreach_add_([p.detach() for p in network.parameters()], gradient(network, batch)[1], alpha=-lr)
 
 
-def pack(rows: Sequence[Batch]) -> Memory:
-    sizes = tuple(len(row.y) for row in rows)
-    x = nn.utils.rnn.pad_sequence([row.x for row in rows], batch_first=True)
-    pad = max(sizes)
-    y = torch.stack([torch.cat([row.y, row.y[:1].expand(pad - len(row.y))]) for row in rows])
-    weight = torch.stack([(torch.arange(pad, device=x.device) < size) / size for size in sizes])
-    masks = [row.mask for row in rows if row.mask is not None]
-    return Memory(x, y, weight, sizes, torch.stack(masks) if masks else None)
+class AutogradRows:
+    """The gradients of C memory rows and of a batch by autograd."""
+
+    def __init__(self, network: nn.Module, memory: Memory):
+        self.network, self.memory = network, memory
+        self.G = _empty_rows(network, memory)  # kept, because the pages of a new one would cost more than copying to it
+
+    def __call__(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean loss on the batch, its gradient g [P], and the memory rows G [C, P], which hold until the next call."""
+        G = autograd_rows(self.network, self.memory, self.G)
+        loss, g = gradient(self.network, batch)
+        return loss, flatten(g), G
+
+    def split(self, vector: Tensor) -> Gradient:
+        return split(self.network, vector)
+
+
+def rows_and_batch(network: nn.Module, memory: Memory) -> RowsAndBatch | AutogradRows:
+    """What computes the gradients of these memory rows and of a batch: batch → loss, g [P], G [C, P]."""
+    chain = chain_of(network)
+    return RowsAndBatch(chain, memory) if chain else AutogradRows(network, memory)
 
 
 def memory_rows(network: nn.Module, memory: Memory) -> Gradient:
-    """The gradient of every memory row: per parameter a tensor [C, …].
+    """The gradient of every memory row: per parameter a tensor [C, …]."""
+    rows = rows_and_batch(network, memory)
+    G = rows(memory.row(0))[2] if isinstance(rows, RowsAndBatch) else autograd_rows(network, memory, rows.G)
+    return [torch.stack(row) for row in zip(*map(rows.split, G), strict=True)]
 
-    In one pass if all parameters are in linear layers; otherwise a pass per row, so that a batch norm normalises each row
-    as a separate batch and updates its running statistics with it, as in GEM's code: they then cover all tasks.
-    `perf/rows.py` measures both ways, and vmap.
+
+def flatten(g: Gradient) -> Tensor:
+    """[P]"""
+    return torch.cat([g_l.flatten() for g_l in g])
+
+
+def split(network: nn.Module, vector: Tensor) -> Gradient:
+    """A flattened gradient [P] → views of it, shaped like the parameters."""
+    parameters = list(network.parameters())
+    parts = vector.split([p.numel() for p in parameters])
+    return [part.view(p.shape) for part, p in zip(parts, parameters, strict=True)]
+
+
+def autograd_rows(network: nn.Module, memory: Memory, G: Tensor) -> Tensor:
+    """Fill G [C, P]: on the CPU a pass per row, on a GPU one pass for all, because every operation has its price there.
+
+    In both, a batch norm normalises each row as a separate batch and updates its running statistics with it, as in GEM's
+    code: they then cover all tasks. `perf/rows.py` measures both ways.
     """
-    return rows_at_once(network, memory) if _all_linear(network) else rows_one_by_one(network, memory)
+    is_cpu = next(network.parameters()).is_cpu
+    return rows_one_by_one(network, memory, G) if is_cpu else rows_by_vmap(network, memory, G)
 
 
-def rows_one_by_one(network: nn.Module, memory: Memory) -> Gradient:
-    """A pass per row. Each row is copied to its place at once, so that memory holds one more row at most."""
-    rows = [p.new_empty(len(memory.sizes), *p.shape) for p in network.parameters()]
-    for c in range(len(memory.sizes)):
-        for rows_l, g_l in zip(rows, gradient(network, memory.row(c))[1], strict=True):
-            rows_l[c] = g_l
-    return rows
+def _empty_rows(network: nn.Module, memory: Memory) -> Tensor:
+    """[C, P]"""
+    parameters = list(network.parameters())
+    return parameters[0].new_empty(len(memory.sizes), sum(p.numel() for p in parameters))
 
 
-def rows_at_once(network: nn.Module, memory: Memory) -> Gradient:
-    """Linear layers only: a row's weight gradient is Σ_i δ_i a_iᵀ over its samples, so all rows are one batched product."""
-    C, n = memory.y.shape
-    mask = None if memory.mask is None else memory.mask.repeat_interleave(n, dim=0)
-    samples = Batch(memory.x.flatten(0, 1), memory.y.flatten(), mask)
-    rows = []
-    for a, delta in _inputs_and_deltas(network, samples, memory.weight.flatten()):
-        delta = delta.view(C, n, -1)
-        rows += [torch.bmm(delta.transpose(1, 2), a.view(C, n, -1)), delta.sum(1)]
-    return rows
+def rows_one_by_one(network: nn.Module, memory: Memory, G: Tensor | None = None) -> Tensor:
+    """[C, P], in G if it is given, a pass per row. Each is copied to its place at once: one more row at most is held."""
+    G = _empty_rows(network, memory) if G is None else G
+    sizes = [p.numel() for p in network.parameters()]
+    for c, row in enumerate(G):
+        for place, g_l in zip(row.split(sizes), gradient(network, memory.row(c))[1], strict=True):
+            place.copy_(g_l.flatten())
+    return G
+
+
+def rows_by_vmap(network: nn.Module, memory: Memory, G: Tensor | None = None) -> Tensor:
+    """[C, P], in G if it is given, one pass for all rows of the same size; splits have two sizes at most."""
+
+    def loss(parameters: Named, buffers: Named, x: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
+        return losses(functional_call(network, (parameters, buffers), (x,)), y, mask).mean()
+
+    trainable = {name: p.detach() for name, p in network.named_parameters() if p.requires_grad}
+    buffers = {name: buffer.expand(len(memory.sizes), *buffer.shape).clone() for name, buffer in network.named_buffers()}
+    sizes = {name: p.numel() for name, p in network.named_parameters()}
+    G = (_empty_rows(network, memory) if G is None else G).zero_()
+    places = dict(zip(sizes, G.split(list(sizes.values()), dim=1), strict=True))
+    for size in sorted(set(memory.sizes)):
+        rows = [c for c, its_size in enumerate(memory.sizes) if its_size == size]
+        own_buffers = {name: buffer[rows] for name, buffer in buffers.items()}
+        mask = None if memory.mask is None else memory.mask[rows]
+        row_gradients = vmap(grad(loss), in_dims=(None, 0, 0, 0, None if mask is None else 0))
+        for name, g in row_gradients(trainable, own_buffers, memory.x[rows, :size], memory.y[rows, :size], mask).items():
+            places[name][rows] = g.flatten(1)
+        for name, buffer in own_buffers.items():
+            buffers[name][rows] = buffer
+    _update_statistics(network, buffers)
+    return G
+
+
+def _update_statistics(network: nn.Module, after: Named) -> None:
+    """Running statistics [C, …], each updated by one row → those after all rows, one after the other.
+
+    A batch norm moves its statistics r to (1 − m) r + m · (those of the batch), where m is its momentum.
+    """
+    for prefix, norm in network.named_modules():
+        if isinstance(norm, _BatchNorm) and norm.running_mean is not None and norm.momentum is not None:
+            keep = 1 - norm.momentum
+            for name, buffer in norm.named_buffers(recurse=False):
+                rows = after[f"{prefix}.{name}"]
+                if name == "num_batches_tracked":
+                    buffer.add_(len(rows))
+                else:
+                    weights = keep ** torch.arange(len(rows) - 1, -1, -1, device=rows.device)
+                    buffer.copy_(keep ** len(rows) * buffer + weights @ (rows - keep * buffer))
 
 
 def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
@@ -115,11 +190,9 @@ def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
 
     In evaluation mode, because one sample has no batch statistics.
     """
+    if chain := chain_of(network):
+        return chain.squared_gradients(samples)
     n = len(samples.y)
-    if _all_linear(network):
-        per_layer = _inputs_and_deltas(network, samples, torch.ones_like(samples.y, dtype=torch.float32))
-        squares = [(delta.square(), a.square()) for a, delta in per_layer]
-        return [t / n for delta2, a2 in squares for t in (delta2.T @ a2, delta2.sum(0))]
     network.eval()
     total = [torch.zeros_like(p) for p in network.parameters()]
     for i in range(n):
@@ -128,42 +201,3 @@ def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
             total_l.addcmul_(g_l, g_l, value=1 / n)
     network.train()
     return total
-
-
-def _all_linear(network: nn.Module) -> bool:
-    """Is every parameter the weight or bias of a linear layer, and trainable?"""
-    owners = [module for module in network.modules() if list(module.parameters(recurse=False))]
-    linear = all(isinstance(module, nn.Linear) and module.bias is not None for module in owners)
-    return linear and all(p.requires_grad for p in network.parameters())
-
-
-def _inputs_and_deltas(network: nn.Module, batch: Batch, weight: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """For every linear layer its inputs a [N, in] and δ [N, out], the gradient of Σ_i weight_i · loss_i at its outputs.
-
-    Both are zero for a layer that the network does not use.
-    """
-    recorded: dict[nn.Module, tuple[Tensor, Tensor]] = {}
-
-    def record(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        recorded[layer] = inputs[0].detach(), output
-
-    layers = [module for module in network.modules() if isinstance(module, nn.Linear)]
-    hooks = [layer.register_forward_hook(record) for layer in layers]
-    loss = (losses(network(batch.x), batch.y, batch.mask) * weight).sum()
-    for hook in hooks:
-        hook.remove()
-    used = [layer for layer in layers if layer in recorded]
-    deltas = dict(
-        zip(used, torch.autograd.grad(loss, [recorded[layer][1] for layer in used], materialize_grads=True), strict=True)
-    )
-    n, zeros = len(batch.y), batch.x.new_zeros
-    return [
-        (recorded[layer][0], deltas[layer])
-        if layer in recorded
-        else (zeros(n, layer.in_features), zeros(n, layer.out_features))
-        for layer in layers
-    ]
-
-
-def inner(a: Gradient, b: Gradient) -> float:
-    return float(sum(torch.dot(x.flatten(), y.flatten()) for x, y in zip(a, b, strict=True)))

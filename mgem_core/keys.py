@@ -34,6 +34,8 @@ def expected_keys(configs: Sequence[RunConfig]) -> list[str]:
 def _key(config: RunConfig, device: str, part: Callable[[str], str]) -> str:
     canonical = config.canonical()
     fields = {name: getattr(canonical, name) for name in canonical.relevant_fields()}
+    if device != "cuda":  # elsewhere there is one precision only
+        fields.pop("precision", None)
     packages = (*NETWORKS[config.network].packages, *config.benchmark_info.packages)
     decisive = {
         "config": {**fields, "modules": canonical.module_of, "device": device},

@@ -81,7 +81,7 @@ def main() -> None:
         }
         for title, call in work.items():
             calls = {str(size): partial(call, size) for size in SIZES}
-            best = best_of(options.rounds, calls, process_time)
+            best = best_of(options.rounds, calls)
             show(f"{name}, {title}", used, {int(size): value for size, value in best.items()})
         fields = {"benchmark": options.benchmark, "network": name, "tasks": 3, "iterations": 100, "probe_every": 100}
         show(f"{name}, run of 3 × 100 steps with 2 probes", used, best_runs(options.rounds, fields))

@@ -1,33 +1,76 @@
-"""Timings on a noisy machine: everything interleaved, the best of several rounds, and only ratios to be trusted."""
+"""Timings on a noisy machine: CPU time, everything interleaved in one process, and only ratios to be trusted."""
 
+import json
 from collections.abc import Callable, Mapping
-from time import perf_counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median, quantiles
+from time import process_time
 
 import torch
 
 torch.set_num_threads(1)
 
+RESULTS = Path(__file__).parents[1] / "data_cache" / "perf.json"
+Work = Mapping[str, Callable[[], object]]
+Clock = Callable[[], float]
 
-def best_of(
-    rounds: int, work: Mapping[str, Callable[[], object]], clock: Callable[[], float] = perf_counter
-) -> dict[str, float]:
-    """Seconds of each piece of work: the best of `rounds`, taken in turns."""
-    best = dict.fromkeys(work, float("inf"))
-    for call in work.values():
-        call()
+
+def take_turns(rounds: int, work: Work, turn: float = 0.05, clock: Clock = process_time) -> dict[str, list[float]]:
+    """CPU seconds, or those of another clock, of each piece of work in every round, taken in turns after one round that does not count.
+
+    A turn repeats short work for about `turn` seconds, because a step of a run finds the caches as the last step left them.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    repeats = {name: max(1, round(turn / _seconds(call, 1, clock))) for name, call in work.items()}
     for _ in range(rounds):
         for name, call in work.items():
-            start = clock()
-            call()
-            best[name] = min(best[name], clock() - start)
-    return best
+            seconds[name].append(_seconds(call, repeats[name], clock))
+    return seconds
 
 
-def show(title: str, best: Mapping[str, float], ratios: Mapping[str, tuple[str, str, str]]) -> None:
-    """`ratios`: name → (numerator, denominator, what it should be)."""
-    print(title)
-    for name, seconds in best.items():
-        print(f"  {name:<28} {1000 * seconds:8.2f} ms")
-    for name, (above, below, target) in ratios.items():
-        print(f"  {name:<28} {best[above] / best[below]:8.2f}    {target}")
-    print()
+def _seconds(call: Callable[[], object], repeats: int, clock: Clock) -> float:
+    start = clock()
+    for _ in range(repeats):
+        call()
+    return (clock() - start) / repeats
+
+
+def best_of(rounds: int, work: Work, clock: Clock = process_time) -> dict[str, float]:
+    return {name: min(times) for name, times in take_turns(rounds, work, clock=clock).items()}
+
+
+@dataclass(frozen=True)
+class Ratio:
+    name: str
+    minimum: float  # of the best rounds of both
+    median: float  # of the ratios of the rounds
+    quartiles: tuple[float, float]  # of them: the spread
+    target: float | None = None  # at most
+
+
+def ratio(name: str, above: list[float], below: list[float], target: float | None = None) -> Ratio:
+    """Of two pieces of work that took turns; with a single round, there is no spread."""
+    rounds = [a / b for a, b in zip(above, below, strict=True)]
+    low, _, high = quantiles(rounds, n=4) if len(rounds) > 1 else rounds * 3
+    return Ratio(name, min(above) / min(below), median(rounds), (low, high), target)
+
+
+def show(title: str, ratios: list[Ratio]) -> None:
+    print(f"\n{title}\n{'':<58} {'min':>6} {'median':>7} {'quartiles':>13} {'wanted':>8}")
+    for one in ratios:
+        low, high = one.quartiles
+        wanted = "" if one.target is None else f"≤ {one.target:g}"
+        print(f"{one.name:<58} {one.minimum:6.2f} {one.median:7.2f}   {low:4.2f} – {high:4.2f} {wanted:>8}", flush=True)
+
+
+def save(part: str, content: object) -> None:
+    """Put the results of one part of the suite beside those of the others in data_cache/perf.json."""
+    RESULTS.parent.mkdir(exist_ok=True)
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results[part] = content
+    RESULTS.write_text(json.dumps(results, indent=1))
+
+
+def save_ratios(part: str, ratios: list[Ratio]) -> None:
+    save(part, [asdict(one) for one in ratios])

@@ -43,7 +43,7 @@ def test_with_modules_every_module_is_projected_by_itself():
     reference, step = opposed(one)
     for module in range(3):
         g, z, ref = (
-            torch.cat([t.flatten() for t, d in zip(vector, one.module_of, strict=True) if d == module])
+            torch.cat([t.flatten() for t, d in zip(vector, one.config.module_of, strict=True) if d == module])
             for vector in (step.g, step.z, reference)
         )
         torch.testing.assert_close(z, g - min(float((g @ ref) / (ref @ ref)), 0.0) * ref, rtol=1e-4, atol=1e-6)

@@ -10,14 +10,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = [  # a module may import those of its own layer and of the layers before
     {"errors", "fingerprints", "home", "metrics", "randomness", "text", "version"},
-    {"dual", "events", "networks", "partition"},
-    {"direction", "gradients", "learners", "streams"},
+    {"devices", "dual", "events", "networks", "partition"},
+    {"direction", "gradients", "learners", "linear_chain", "memory", "streams"},
     {"config"},
     {"keys", "presets", "sweeps"},
     {"checkpoints", "report", "store"},
     {"analysis", "estimate", "frames", "legend", "measurements", "paired", "progress"},
     {"figures"},
-    {"engine"},
+    {"engine", "evaluation", "probes"},
     {"runner"},
     {"cli"},
 ]

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mgem_core.direction import project
+from mgem_core.direction import gram, module_slices, project
 from mgem_core.dual import RIDGE
 
 
@@ -202,3 +202,25 @@ def test_rows_that_are_not_finite_are_a_clear_error(bad):
 def test_shapes_that_do_not_fit_are_a_clear_error(rows, modules, sentence):
     with pytest.raises(ValueError, match=sentence):
         project(torch.ones(4), rows, modules=modules)
+
+
+@given(problems(most_rows=16), partitions(), strengths, st.sampled_from(["violation", "always"]))
+def test_products_that_a_gpu_computes_together_give_the_same_direction(problem, modules, q, trigger):
+    g, G = problem
+    knobs = {"modules": modules, "strength": q, "trigger": trigger}
+    lazy = project(g, G, **knobs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mgem_core.direction.computes_all_at_once", lambda g: True)
+        together = project(g, G, **knobs)
+    assert torch.equal(lazy.z, together.z)
+    np.testing.assert_array_equal(lazy.rows_z, together.rows_z)
+
+
+@given(problems(most_rows=50))
+def test_a_gram_matrix_in_panels_is_that_of_all_rows(problem):
+    _, G = problem
+    torch.testing.assert_close(gram(G), G @ G.T)
+
+
+def test_tensors_side_by_side_share_a_slice():
+    assert module_slices([4, 2, 3, 1], [0, 0, 1, 0]) == [[slice(0, 6), slice(9, 10)], [slice(6, 9)]]

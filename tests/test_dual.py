@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from mgem_core.dual import Restriction, solve_module, sum_over_modules
+from mgem_core.dual import Restriction, solve_module, solve_modules, sum_over_modules
 
 
 @st.composite
@@ -145,3 +145,18 @@ def test_modules_sum_the_gram_matrices_of_their_tensors():
 def test_not_finite_gram_is_an_error():
     with pytest.raises(FloatingPointError, match="not finite"):
         solve_module(np.array([[np.nan]]), np.array([1.0]), Restriction())
+
+
+@pytest.mark.parametrize("trigger", ["violation", "always"])
+def test_the_gram_matrix_is_computed_only_for_modules_that_are_restricted(trigger):
+    asked, b = [], np.array([[1.0, 2.0], [1.0, -2.0], [0.5, 0.0]])
+
+    def gram(module):
+        asked.append(module)
+        return np.eye(2)
+
+    solution = solve_modules(b, gram, Restriction(trigger=trigger))
+    assert asked == ([1] if trigger == "violation" else [0, 1, 2])
+    np.testing.assert_allclose(solution.v, [[0, 0], [0, 2], [0, 0]], atol=1e-6)
+    np.testing.assert_allclose(solution.rows_z, [2.5, 2.0], atol=1e-6)
+    assert solution.violated.tolist() == [False, True, False]

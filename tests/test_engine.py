@@ -1,6 +1,8 @@
 """A run from outside: its events, its numbers, its end, and that looking at it changes nothing."""
 
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -386,3 +388,18 @@ def test_splits_that_share_the_strength_of_a_task_have_its_share():
     np.testing.assert_allclose(shared.gs_z, one.gs_z, rtol=1e-2)
     np.testing.assert_allclose(each.gs_z, 2 * one.gs_z, rtol=1e-2)
     assert RunConfig(strength_per="task").canonical() == RunConfig().canonical()
+
+
+def test_the_memory_of_a_run_is_free_when_it_ends():
+    """Without waiting for the garbage collector: a worker trains one run after another."""
+    gc.collect()
+    gc.disable()
+    try:
+        one = engine_of(tasks=2, iterations=2, memory=10, probe_every=1, snap_every=1)
+        for _ in one.events():
+            pass
+        held = [weakref.ref(part) for part in (one, one.stream, one.learner, one.learner.network, one.evaluation)]
+        del one
+        assert [part() for part in held] == [None] * 5
+    finally:
+        gc.enable()

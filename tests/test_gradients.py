@@ -7,12 +7,12 @@ from mgem_core.gradients import (
     full_gradient,
     gradient,
     memory_rows,
-    pack,
     preserved_statistics,
-    rows_at_once,
+    rows_by_vmap,
     rows_one_by_one,
     squared_gradients,
 )
+from mgem_core.memory import pack
 from mgem_core.streams import BENCHMARKS
 
 
@@ -22,10 +22,22 @@ def batches(benchmark="mnist5k-split", sizes=(5, 9, 9, 2)):
 
 
 @pytest.mark.parametrize("benchmark", ["mnist5k-split", "mnist5k-permutations"])
-def test_rows_at_once_are_the_rows_one_by_one_whatever_their_sizes(benchmark):
-    network, memory = networks.build("mlp", (1, 28, 28), 10, seed=0), pack(batches(benchmark))
-    for at_once, one_by_one in zip(rows_at_once(network, memory), rows_one_by_one(network, memory), strict=True):
-        torch.testing.assert_close(at_once, one_by_one, rtol=1e-4, atol=1e-6)
+@pytest.mark.parametrize("sizes", [(9, 9, 9, 9), (5, 9, 9, 2)], ids=["equal sizes", "several sizes"])
+def test_rows_in_one_pass_are_those_of_a_pass_each_and_batch_norms_end_alike(benchmark, sizes):
+    """On a GPU one pass for all rows; running statistics are those after the rows one by one."""
+    network, twin = (networks.build("conv-small", (1, 28, 28), 10, seed=0) for _ in range(2))
+    memory = pack(batches(benchmark, sizes))
+    for _ in range(2):  # the second time, the statistics are not those of a new network
+        torch.testing.assert_close(rows_by_vmap(network, memory), rows_one_by_one(twin, memory), rtol=1e-3, atol=1e-5)
+        assert network.norm1.num_batches_tracked.item() in (4, 8)
+        for (name, buffer), expected in zip(network.named_buffers(), twin.buffers(), strict=True):
+            torch.testing.assert_close(buffer, expected, rtol=1e-5, atol=1e-6, msg=name)
+
+
+def test_rows_in_one_pass_leave_out_parameters_without_a_gradient():
+    network, memory = WithoutGradients(norm=True), pack(batches())
+    network.unused.weight.requires_grad_(False)
+    torch.testing.assert_close(rows_by_vmap(network, memory), rows_one_by_one(network, memory), rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["mlp", "conv-small"])
@@ -91,7 +103,7 @@ class WithoutGradients(torch.nn.Module):
         return self.used(x)
 
 
-@pytest.mark.parametrize("norm", [False, True], ids=["rows at once", "rows one by one"])
+@pytest.mark.parametrize("norm", [False, True])
 @pytest.mark.parametrize("frozen", [False, True])
 def test_parameters_without_a_gradient_get_zeros(norm, frozen):
     network, rows = WithoutGradients(norm), batches()

@@ -80,3 +80,33 @@ def test_a_new_benchmark_is_one_registration():
         assert finished.R.shape == (2, 2)
     finally:
         del BENCHMARKS["mine"]
+
+
+def whole(stream, task, part, indices, size=70):
+    batches = list(stream.passes(task, part, indices, size))
+    assert all(len(batch.y) <= size for batch in batches)
+    return torch.cat([batch.x for batch in batches]), torch.cat([batch.y for batch in batches]), batches[0].mask
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 1_000_000, 10**9], ids=["none kept", "some kept", "all kept"])
+@pytest.mark.parametrize("benchmark", ["mnist5k-rotations", "mnist5k-split"])
+def test_whole_sets_are_the_same_whether_they_are_kept_or_not(benchmark, kept_bytes, monkeypatch):
+    monkeypatch.setattr("mgem_core.streams._stream.KEPT_BYTES", kept_bytes)
+    stream = BENCHMARKS[benchmark].open(3, 0)
+    for _ in range(2):
+        for task, of_task in enumerate(stream.tasks):
+            for part, indices in (("test", of_task.test), ("train", of_task.train[:200])):
+                expected, (x, y, mask) = stream.batch(task, indices), whole(stream, task, part, indices)
+                assert torch.equal(x, expected.x)
+                assert torch.equal(y, expected.y)
+                assert mask is expected.mask is None or torch.equal(mask, expected.mask)
+    kept = sum(batch.x.numel() * batch.x.element_size() for batch in stream._kept.values())
+    assert kept <= kept_bytes
+    assert (len(stream._kept) == 6) == (kept_bytes == 10**9)
+
+
+def test_a_set_that_was_broken_off_is_not_taken_for_a_whole_one():
+    stream = BENCHMARKS["mnist5k-permutations"].open(1, 0)
+    test = stream.tasks[0].test
+    next(stream.passes(0, "test", test, 100))
+    assert torch.equal(whole(stream, 0, "test", test)[0], stream.batch(0, test).x)

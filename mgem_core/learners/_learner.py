@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from mgem_core.config import RunConfig
-    from mgem_core.gradients import Gradient, Memory
+    from mgem_core.gradients import Gradient
+    from mgem_core.memory import Memory
     from mgem_core.streams._stream import Stream
 
 
@@ -26,7 +27,8 @@ class Step:
     z: Gradient  # the direction taken
     violated: float = 0.0  # share of modules in which g violates a constraint
     retries: int = 0
-    memory_z: np.ndarray | None = None  # [S] ⟨ĝ_s, z⟩ of every past task
+    memory_z: np.ndarray | None = None  # [S] ⟨ĝ_s, z⟩ of every past task, before z was rescaled
+    scale: Tensor | None = None  # by which z was rescaled
 
 
 class Learner:
@@ -39,6 +41,11 @@ class Learner:
         self.networks = nn.ModuleList(
             build(config.network, stream.shape, stream.classes, seed, width=1 / networks) for seed in seeds
         ).to(device)
+        if config.precision == "bf16":
+            from mgem_core.devices import compute_in_bf16
+
+            for network in self.networks:
+                compute_in_bf16(network, device)
 
     @property
     def network(self) -> nn.Module:
@@ -73,9 +80,14 @@ class Learner:
         import torch
 
         with torch.no_grad():
-            for theta_l, z_l in zip(self.network_of(task).parameters(), step.z, strict=True):
-                theta_l.add_(z_l, alpha=-self.config.lr)
+            torch._foreach_add_(list(self.network_of(task).parameters()), step.z, alpha=-self.config.lr)
         return step
+
+    def module_slices(self) -> list[list[slice]]:
+        """The slices of each module in a flattened gradient."""
+        from mgem_core.direction import module_slices
+
+        return module_slices([p.numel() for p in self.network.parameters()], self.config.module_of)
 
     def check(self, task: int, shown: np.ndarray) -> None:
         """Raise UsageError if the images that the task will show cannot be remembered as the config asks."""

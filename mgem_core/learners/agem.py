@@ -30,12 +30,12 @@ CLOSED_FORM = dual.Restriction(solver="approx")  # exact for a single row
 class AGEM(Learner):
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
         super().__init__(config, stream, device)
-        self.module_of = config.module_of
+        self.slices = self.module_slices()
         self.remembered: list[Sample] = []
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
         from mgem_core import direction
-        from mgem_core.gradients import gradient
+        from mgem_core.gradients import flatten, gradient, split
 
         if not self.remembered:
             return super().observe(task, step, indices)
@@ -43,9 +43,9 @@ class AGEM(Learner):
         places = generator.choice(len(self.remembered), min(self.config.agem_samples, len(self.remembered)), replace=False)
         _, reference = gradient(self.network, batch_of(self.stream, [self.remembered[i] for i in places]))
         loss, g = self.gradient(task, indices)
-        G = [g_l.unsqueeze(0) for g_l in reference]
-        solution = dual.solve(direction.grams(g, G), self.module_of, CLOSED_FORM)
-        z = direction.update_direction(g, G, solution.v, self.module_of)
+        flat_g, G = flatten(g), flatten(reference)[None]
+        solution = direction.solve(flat_g, G, self.slices, CLOSED_FORM)
+        z = split(self.network, direction.update_direction(flat_g, G, solution.v, self.slices))
         return self.move(task, Step(loss, g, z, float(solution.violated.mean())))
 
     def finish_task(self, task: int, shown: np.ndarray) -> None:

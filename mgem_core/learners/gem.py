@@ -16,39 +16,37 @@ if TYPE_CHECKING:
     import torch
 
     from mgem_core.config import RunConfig
-    from mgem_core.gradients import Memory
+    from mgem_core.memory import Memory
     from mgem_core.streams._stream import Stream
 
 
 class GEM(Learner):
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
         super().__init__(config, stream, device)
-        self.module_of = config.module_of
+        self.slices = self.module_slices()
         self.remembered: list[np.ndarray] = []  # the images in the memory of each past task
         self._rebuild_rows()
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
         from mgem_core import direction
-        from mgem_core.gradients import memory_rows
 
-        G = memory_rows(self.network, self.rows) if self.rows else None
-        loss, g = self.gradient(task, indices)
-        if G is None or self.rows is None:
-            return self.move(task, Step(loss, g, g))
-        solution = dual.solve(direction.grams(g, G), self.module_of, self.knobs)
-        z, scale = direction.update_direction(g, G, solution.v, self.module_of), 1.0
+        if self.gradients is None:
+            return super().observe(task, step, indices)
+        loss, g, G = self.gradients(self.stream.batch(task, indices))
+        solution, scale = direction.solve(g, G, self.slices, self.knobs), None
+        z = direction.update_direction(g, G, solution.v, self.slices)
         if self.config.step_length == "gradient":
             z, scale = direction.rescale(z, g)
-        sizes = np.reshape(self.rows.sizes, (-1, self.config.splits))
-        memory_z = scale * np.average(np.reshape(solution.rows_z, sizes.shape), axis=1, weights=sizes)
-        return self.move(task, Step(loss, g, z, float(solution.violated.mean()), solution.retries, memory_z))
+        memory_z = (self.shares * solution.rows_z.reshape(self.shares.shape)).sum(axis=1)
+        split, violated = self.gradients.split, float(solution.violated.mean())
+        return self.move(task, Step(loss, split(g), split(z), violated, solution.retries, memory_z, scale))
 
     def finish_task(self, task: int, shown: np.ndarray) -> None:
         self.remembered.append(self.draw_samples(task, shown, self.config.memory))
         self._rebuild_rows()
 
     def memory(self, splits: int) -> Memory | None:
-        from mgem_core.gradients import pack
+        from mgem_core.memory import pack
 
         rows = []
         for task, images in enumerate(self.remembered):
@@ -71,8 +69,13 @@ class GEM(Learner):
 
     def _rebuild_rows(self) -> None:
         """Make the memory rows, and a strength for each of them, from the remembered images."""
+        from mgem_core.gradients import rows_and_batch
+
         config = self.config
         self.rows = self.memory(config.splits)
+        self.gradients = rows_and_batch(self.network, self.rows) if self.rows else None
+        sizes = np.reshape(self.rows.sizes if self.rows else (), (-1, config.splits))
+        self.shares = sizes / sizes.sum(axis=1, keepdims=True)  # [S, K], of each split in the memory of its task
         strength = np.broadcast_to(config.strength, (config.tasks - 1,))[: len(self.remembered)]
         per_row = np.repeat(strength / (config.splits if config.strength_per == "task" else 1), config.splits).tolist()
         self.knobs = dual.Restriction(

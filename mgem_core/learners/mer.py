@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,14 +10,14 @@ from pydantic import Field
 
 from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
-from mgem_core.learners._reservoir import Reservoir, Sample
+from mgem_core.learners._reservoir import Reservoir, Sample, batch_of
 from mgem_core.randomness import rng
 
 if TYPE_CHECKING:
     import torch
 
     from mgem_core.config import RunConfig
-    from mgem_core.streams._stream import Stream
+    from mgem_core.streams._stream import Batch, Stream
 
 
 class MER(Learner):
@@ -33,21 +34,32 @@ class MER(Learner):
         before = self._copy()
         with preserved_statistics(self.network):
             loss, g = self.gradient(task, indices)
+        drawn = []  # for every new sample, its batches
         for index in indices:
-            self._learn((task, int(index)), generator)
-            self.reservoir.add((task, int(index)), generator)
+            new = task, int(index)
+            drawn.append([self._replays(new, generator) for _ in range(self.config.mer_batches)])
+            self.reservoir.add(new, generator)
+        for batches in self._images(drawn):
+            self._learn(batches)
         z = [(old - new) / self.config.lr for old, new in zip(before, self.theta, strict=True)]
         return Step(loss, g, z)
 
-    def _learn(self, new: Sample, generator: np.random.Generator) -> None:
+    def _images(self, drawn: list[list[list[Sample]]]) -> Iterator[list[list[Batch]]]:
+        """The same with images, which are looked up together, in place of the samples."""
+        whole = batch_of(self.stream, [sample for batches in drawn for batch in batches for sample in batch])
+        singles = iter(whole.singles())
+        for batches in drawn:
+            yield [[next(singles) for _ in batch] for batch in batches]
+
+    def _learn(self, batches: list[list[Batch]]) -> None:
         """θ_A ← θ; for each batch: SGD over its samples, then θ ← θ_W + β (θ − θ_W); at last θ ← θ_A + γ (θ − θ_A)."""
+        from mgem_core.gradients import descend
+
         theta_A = self._copy()
-        for _ in range(self.config.mer_batches):
+        for batch in batches:
             theta_W = self._copy()
-            for task, image in self._replays(new, generator):
-                _, g = self.gradient(task, np.array([image]))
-                for p, g_l in zip(self.theta, g, strict=True):
-                    p.add_(g_l, alpha=-self.config.lr)
+            for sample in batch:
+                descend(self.network, sample, self.config.lr)
             self._reptile(theta_W, self.config.mer_beta)
         self._reptile(theta_A, self.config.mer_gamma)
 
@@ -58,8 +70,10 @@ class MER(Learner):
         return samples
 
     def _reptile(self, start: list[torch.Tensor], rate: float) -> None:
-        for p, old in zip(self.theta, start, strict=True):
-            p.lerp_(old, 1 - rate)
+        import torch
+
+        if rate != 1:
+            torch._foreach_lerp_(self.theta, start, 1 - rate)
 
     def _copy(self) -> list[torch.Tensor]:
         return [p.clone() for p in self.theta]

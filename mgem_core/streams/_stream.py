@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+KEPT_BYTES = 400_000_000  # 12 test sets of MNIST; a run of 20 tasks then takes about 1.3 GB in all
 View = Callable[[Tensor], Tensor]  # pixels [N, P], float from 0 to 1 → the pixels that a task shows [N, P]
 
 
@@ -28,7 +30,14 @@ class Batch:
 
     x: Tensor
     y: Tensor
-    mask: Tensor | None
+    mask: Tensor | None  # or one for each sample, bool [N, classes]
+
+    def singles(self) -> list[Batch]:
+        """A batch for each sample."""
+        one_each = zip(self.x.split(1), self.y.split(1), strict=True)
+        if self.mask is None or self.mask.ndim == 1:
+            return [Batch(x, y, self.mask) for x, y in one_each]
+        return [Batch(x, y, mask) for (x, y), mask in zip(one_each, self.mask.split(1), strict=True)]
 
 
 class Stream:
@@ -38,22 +47,58 @@ class Stream:
         """images [N, P] uint8, labels [N]; shape is (channels, height, width) with P numbers in all."""
         self.images, self.labels = torch.from_numpy(images), torch.from_numpy(labels)
         self.shape, self.classes, self.tasks = shape, classes, tasks
+        self._masks: dict[int, Tensor | None] = {}
+        self._kept: dict[tuple[int, str], Batch] = {}
+
+    @property
+    def device(self) -> torch.device:
+        return self.images.device
 
     def to(self, device: torch.device) -> Stream:
         self.images, self.labels = self.images.to(device), self.labels.to(device)
+        self._masks, self._kept = {}, {}
         return self
 
     def batch(self, task: int, indices: np.ndarray) -> Batch:
         """The images `indices` as task `task` shows them."""
-        view, chosen = self.tasks[task].view, torch.as_tensor(indices, device=self.images.device)
+        view, chosen = self.tasks[task].view, torch.as_tensor(indices, device=self.device)
         x = self.images[chosen].float().div_(255)
         x = view(x) if view else x
         return Batch(x.view(-1, *self.shape), self.labels[chosen], self.mask(task))
 
-    def mask(self, task: int) -> Tensor | None:
-        classes = self.tasks[task].classes
-        if classes is None:
+    def passes(self, task: int, part: str, indices: np.ndarray, size: int) -> Iterator[Batch]:
+        """Batches of up to `size` images of a large set that is needed again and again, the part of that name of a task.
+
+        Sets are kept as floats while they fit in KEPT_BYTES, the first that are needed first: as every set is needed in
+        turn, dropping one for another would only make both of them again.
+        """
+        kept = self._kept.get((task, part)) or self._new_set(task, part, len(indices))
+        for start in range(0, len(indices), size):
+            chosen = slice(start, start + size)
+            if kept is None:
+                yield self.batch(task, indices[chosen])
+                continue
+            if (task, part) not in self._kept:
+                made = self.batch(task, indices[chosen])
+                kept.x[chosen], kept.y[chosen] = made.x, made.y
+            yield Batch(kept.x[chosen], kept.y[chosen], kept.mask)
+        if kept is not None:
+            self._kept[task, part] = kept
+
+    def _new_set(self, task: int, part: str, images: int) -> Batch | None:
+        """Room for a set of images, which are not in it yet; None if it does not fit."""
+        size = 4 * math.prod(self.shape)
+        if sum(size * len(batch.y) for batch in self._kept.values()) + size * images > KEPT_BYTES:
             return None
-        mask = torch.zeros(self.classes, dtype=torch.bool, device=self.images.device)
-        mask[list(classes)] = True
-        return mask
+        x = torch.empty(images, *self.shape, device=self.device)
+        return Batch(x, self.labels.new_empty(images), self.mask(task))
+
+    def mask(self, task: int) -> Tensor | None:
+        if task not in self._masks:
+            classes = self.tasks[task].classes
+            if classes is None:
+                self._masks[task] = None
+            else:
+                shown = np.isin(np.arange(self.classes), classes)
+                self._masks[task] = torch.from_numpy(shown).to(self.device)
+        return self._masks[task]

@@ -10,7 +10,13 @@ from mgem_core.streams._stream import View
 def permuted(permutation: np.ndarray) -> View:
     """Show pixel permutation[i] at place i."""
     index = torch.from_numpy(permutation)
-    return lambda x: x.index_select(1, index.to(x.device))
+
+    def view(x: Tensor) -> Tensor:
+        nonlocal index
+        index = index.to(x.device)  # copied once
+        return x.index_select(1, index)
+
+    return view
 
 
 def rotated(degrees: float, side: int) -> View:
@@ -18,7 +24,9 @@ def rotated(degrees: float, side: int) -> View:
     index, weight = _bilinear_rotation(degrees, side)
 
     def view(x: Tensor) -> Tensor:
-        corners = zip(index.to(x.device), weight.to(x.device), strict=True)
+        nonlocal index, weight
+        index, weight = index.to(x.device), weight.to(x.device)  # copied once
+        corners = zip(index, weight, strict=True)
         return torch.stack([x.index_select(1, i).mul_(w) for i, w in corners]).sum(0)
 
     return view

@@ -1,0 +1,79 @@
+"""What a step asks of a device: dispatched operations, and transfers to the host, counted on the ways of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from mgem_core import direction, gradients
+
+HOST = (torch.ops.aten._local_scalar_dense.default,)  # item(), float(), bool(), tolist() of one number
+
+
+class Counter(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations = self.transfers = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.operations += 1
+        self.transfers += func in HOST
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def as_on_a_gpu() -> Iterator[None]:
+    """Take the ways that a step takes on a GPU: rows by vmap, and products that are read together."""
+    rows = patch.object(gradients, "autograd_rows", gradients.rows_by_vmap)
+    with rows, patch.object(direction, "computes_all_at_once", lambda g: True):
+        yield
+
+
+def count(step: Callable[[], object]) -> Counter:
+    """Operations and transfers of one step that takes the ways of a GPU, after another that prepares its buffers."""
+    counter = Counter()
+
+    def counted(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
+            counter.transfers += 1
+            return method(tensor, *arguments, **options)
+
+        return call
+
+    with as_on_a_gpu():
+        step()
+        # On the CPU these copy nothing, so nothing is dispatched that could be counted; numpy() follows cpu() on a GPU.
+        with (
+            patch.object(Tensor, "cpu", counted(Tensor.cpu)),
+            patch.object(Tensor, "tolist", counted(Tensor.tolist)),
+            counter,
+        ):
+            step()
+    return counter
+
+
+def main() -> None:
+    from perf.setting import gem, gem_on_noise, mer, step_of
+    from perf.timing import save
+
+    print("\nDispatched operations and transfers to the host per step, on the ways of a GPU")
+    counts = {}
+    for past in (1, 4, 9, 19):
+        counts[f"GEM, mlp, k = {past}"] = count(step_of(gem(past)))
+    for past in (2, 4):
+        counts[f"GEM, conv5, k = {past}"] = count(step_of(gem_on_noise("conv5", past, memory=4)))
+    counts["SGD, mlp"] = count(step_of(gem(0)))
+    counts["MER, mlp"] = count(step_of(mer()))
+    for name, counter in counts.items():
+        print(f"  {name:<24} {counter.operations:6} operations {counter.transfers:4} transfers")
+    save("operations", {name: [counter.operations, counter.transfers] for name, counter in counts.items()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""What the parts of the suite measure: learners in the middle of a stream, and the loops that they are compared with."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from mgem_core import RunConfig, learners, networks
+from mgem_core.learners._learner import Learner
+from mgem_core.learners.gem import GEM
+from mgem_core.streams import BENCHMARKS, Benchmark, register
+from mgem_core.streams._stream import Stream, Task
+from perf.naive_gem import NaiveGEM
+
+DIGITS = "mnist5k-permutations" if BENCHMARKS["mnist-permutations"].missing() else "mnist-permutations"
+Step = Callable[[], object]
+
+
+def gem(past: int, **fields: Any) -> GEM:
+    """GEM on permuted digits that has finished `past` tasks, with 256 samples of each; every step is restricted."""
+    config = RunConfig(benchmark=DIGITS, tasks=past + 1, memory=256, **{"trigger": "always", "lr": 1e-6, **fields})
+    return _after(past, config, config.benchmark_info.open(config.tasks, 0))
+
+
+def open_noise(tasks: int, seed: int) -> Stream:
+    """Noise of CIFAR's shape, five classes per task: for times, which images do not matter."""
+    draw, each = np.random.default_rng(seed), 200
+    images = draw.integers(0, 256, (tasks * each, 3 * 32 * 32), dtype=np.uint8)
+    labels = np.concatenate([draw.integers(5 * t, 5 * t + 5, each) for t in range(tasks)])
+    parts = [Task(str(t), np.arange(t * each, (t + 1) * each), np.arange(1)) for t in range(tasks)]
+    return Stream(images, labels, (3, 32, 32), 100, parts)
+
+
+NOISE_DEFAULTS = {"network": "conv5", "tasks": 5, "iterations": 20, "batch_size": 10, "memory": 64}
+register(Benchmark("noise", "Noise of CIFAR's shape", (3, 32, 32), 100, 200, 1, 5, 20, NOISE_DEFAULTS, open_noise))
+
+
+def gem_on_noise(network: str, past: int, memory: int) -> GEM:
+    config = RunConfig(benchmark="noise", network=network, tasks=past + 1, memory=memory, trigger="always", lr=1e-6)
+    return _after(past, config, open_noise(past + 1, 0))
+
+
+def _after(past: int, config: RunConfig, stream: Stream) -> GEM:
+    one = GEM(config, stream, torch.device("cpu"))
+    for task in range(past):
+        one.finish_task(task, one.stream.tasks[task].train[:5000])
+    return one
+
+
+def plain_network(one: Learner) -> nn.Module:
+    """A network like the learner's, which the engine has not touched."""
+    return networks.build(one.config.network, one.stream.shape, one.stream.classes, seed=0)
+
+
+def mer() -> Learner:
+    """MER on permuted digits, with a reservoir that is not empty."""
+    config = RunConfig(benchmark=DIGITS, method="mer", lr=1e-6)
+    one = learners.create(config, config.benchmark_info.open(config.tasks, 0), torch.device("cpu"))
+    for step in range(5):
+        one.observe(0, step, one.stream.tasks[0].train[10 * step : 10 * step + 10])
+    return one
+
+
+def step_of(one: Learner) -> Step:
+    task = len(one.remembered) if isinstance(one, GEM) else 0
+    images = one.stream.tasks[task].train[-10:]
+    return lambda: one.observe(task, 0, images)
+
+
+def memories(one: GEM) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    batches = [one.stream.batch(task, images) for task, images in enumerate(one.remembered)]
+    return [(batch.x, batch.y) for batch in batches]
+
+
+def bare_loop(one: GEM) -> Step:
+    """The step's own backward passes, in plain torch: one per past task, and one for the batch."""
+    network = plain_network(one)
+    parameters = list(network.parameters())
+    task = len(one.remembered)
+    batch = one.stream.batch(task, one.stream.tasks[task].train[-10:])
+    sets = [*memories(one), (batch.x, batch.y)]
+
+    def loop() -> None:
+        for x, y in sets:
+            torch.autograd.grad(cross_entropy(network(x), y), parameters)
+
+    return loop
+
+
+def published_step(one: GEM) -> Step:
+    task = len(one.remembered)
+    batch = one.stream.batch(task, one.stream.tasks[task].train[-10:])
+    naive = NaiveGEM(plain_network(one), memories(one), one.config.lr, always=True)
+    return lambda: naive.observe(batch.x, batch.y)
+
+
+def bare_products(one: GEM) -> Step:
+    """The dense matrix products of a step on the MLP: forward, backward, rows, and their inner products."""
+    rows = one.memory(1)
+    assert rows is not None
+    C, n = rows.y.shape
+    x = rows.x.reshape(C * n, -1)
+    W1, W2, W3 = (p.detach() for p in plain_network(one).parameters() if p.ndim == 2)
+
+    def products() -> None:
+        h1 = x @ W1.T
+        h2 = h1 @ W2.T
+        d3 = h2 @ W3.T
+        d2 = d3 @ W3
+        d1 = d2 @ W2
+        for d, h in ((d1, x), (d2, h1), (d3, h2)):
+            G = torch.bmm(d.view(C, n, -1).transpose(1, 2), h.view(C, n, -1)).flatten(1)
+            G @ G.T
+            torch.ones(C) @ G
+
+    return products
+
+
+def one_optimiser_step_per_sample(one: Learner, samples: int) -> Step:
+    """As many steps of plain torch's SGD on single images as MER takes in one step."""
+    network = plain_network(one)
+    optimiser = torch.optim.SGD(network.parameters(), one.config.lr)
+    batch = one.stream.batch(0, one.stream.tasks[0].train[:samples])
+
+    def loop() -> None:
+        for i in range(samples):
+            optimiser.zero_grad()
+            cross_entropy(network(batch.x[i : i + 1]), batch.y[i : i + 1]).backward()
+            optimiser.step()
+
+    return loop
