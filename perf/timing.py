@@ -17,7 +17,7 @@ Clock = Callable[[], float]
 
 
 def take_turns(rounds: int, work: Work, turn: float = 0.05, clock: Clock = process_time) -> dict[str, list[float]]:
-    """CPU seconds, or those of another clock, of each piece of work in every round, taken in turns after one round that does not count.
+    """Seconds of each piece of work in every round, taken in turns after one round that does not count.
 
     A turn repeats short work for about `turn` seconds, because a step of a run finds the caches as the last step left them.
     """
