@@ -22,6 +22,7 @@ lint: .venv/installed-dev
 perf: .venv/installed-dev
 	$(BIN)/python -m perf.startup
 	$(BIN)/python -m perf.step
+	$(BIN)/python -m perf.step_parts
 	$(BIN)/python -m perf.runs
 	$(BIN)/python -m perf.operations
 	$(BIN)/python -m perf.scaling

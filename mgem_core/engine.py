@@ -21,15 +21,15 @@ from mgem_core.devices import pick_device, torch_threads
 from mgem_core.dual import NoSolutionError
 from mgem_core.errors import UsageError
 from mgem_core.evaluation import Evaluation
-from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned
+from mgem_core.events import Event, Finished, Started, TaskLearned
 from mgem_core.fingerprints import code_has_changed
 from mgem_core.home import replace_file, set_aside
 from mgem_core.keys import run_key
 from mgem_core.learners import shares_network
-from mgem_core.learners._learner import Step
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.networks import _initialised  # noqa: F401  (loaded now, so that it is the code in the key)
 from mgem_core.randomness import rng
+from mgem_core.step_means import StepMeans
 from mgem_core.streams import _views  # noqa: F401  (likewise)
 
 CODE_IS_UNCHANGED = not code_has_changed()  # since mgem_core was imported: this process runs the code that its keys name
@@ -176,7 +176,7 @@ class _Run:
 
     def _steps(self) -> Iterator[Event]:
         config = self.config
-        every, means, last = max(1, config.iterations // 20), _StepMeans(), monotonic()
+        every, means, last = max(1, config.iterations // 20), StepMeans(), monotonic()
         while self.step < config.iterations:
             self.check_cancelled()
             measurement = probes.prepare(config, self.learner, self.evaluation, self.task, self.step)
@@ -184,19 +184,19 @@ class _Run:
             step = self.learner.observe(self.task, self.step, self._images(self.task, self.step))
             means.add(step)
             self.step += 1
-            is_due = self.step % every == 0 or self.step == config.iterations or monotonic() - last > 1
-            is_saved = monotonic() - self.saved > self.save_seconds
-            if is_due or is_saved or measurement:
+            event_is_due = self.step % every == 0 or self.step == config.iterations or monotonic() - last > 1
+            save_is_due = monotonic() - self.saved > self.save_seconds
+            if event_is_due or save_is_due or measurement:
                 means.read_losses()
             seconds = perf_counter() - start
             self.step_seconds += seconds
             means.seconds += seconds
-            if is_due:
+            if event_is_due:
                 yield means.event(self.task, self.step)
-                means, last = _StepMeans(), monotonic()
+                means, last = StepMeans(), monotonic()
             if measurement:
                 yield from measurement.events(self.task, self.step, step)
-            if is_saved:
+            if save_is_due:
                 self._save()
 
     def _accuracy(self, task: int) -> float:
@@ -249,32 +249,3 @@ class _Run:
 def _shuffled(seed: int, task: int, number: int, images: int) -> NDArray[np.int64]:
     """The order in which pass `number` of a task goes through its images."""
     return rng(seed, "order", task, number).permutation(images)
-
-
-class _StepMeans:
-    """Means over the steps since the last Stepped event.
-
-    Losses stay on the device until somebody needs them, because reading each of them would make a GPU wait.
-    """
-
-    def __init__(self) -> None:
-        self.steps, self.loss, self.violated, self.seconds, self.retries = 0, 0.0, 0.0, 0.0, 0
-        self.unread: list[torch.Tensor] = []
-
-    def add(self, step: Step) -> None:
-        self.steps += 1
-        self.violated += step.violated
-        self.retries += step.retries
-        self.unread.append(step.loss)
-
-    def read_losses(self) -> None:
-        """Raise FloatingPointError if a loss is not finite."""
-        losses = torch.stack(self.unread).tolist() if self.unread else []
-        if not all(map(math.isfinite, losses)):
-            raise FloatingPointError("the loss is not finite")
-        self.loss += math.fsum(losses)
-        self.unread.clear()
-
-    def event(self, task: int, step: int) -> Stepped:
-        n = self.steps
-        return Stepped(task, step, self.loss / n, self.violated / n, self.seconds / n, self.retries)

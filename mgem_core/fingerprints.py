@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent
 FOLDERS = ("learners", "streams", "networks")  # every file there is part of some run
 CORE = (
     *("partition", "memory", "linear_chain", "gradients", "dual", "direction", "evaluation", "probes", "engine"),
-    *("checkpoints", "devices", "metrics", "randomness"),
+    *("checkpoints", "devices", "metrics", "randomness", "step_means"),
     *(f"{folder}/__init__" for folder in FOLDERS),
 )
 LIBRARIES = ("torch", "numpy", "quadprog", "torchvision", "mlxtend")  # a benchmark or network may name others

@@ -84,7 +84,9 @@ def draw(curves: dict[str, dict[str, list[float]]]) -> None:
         axis.loglog(curve["x"], curve["milliseconds"], "o-", color="#0072B2", label="CPU ms per restricted step")
         axis.loglog(curve["x"], curve["megabytes"], "s--", color="#D55E00", label="MB kept from step to step")
         axis.set_xlabel(LABELS[name])
-        axis.grid(which="both", alpha=0.25)
+        axis.set_xticks(curve["x"], [f"{x / 1000:.0f} k" if x >= 1000 else f"{x:g}" for x in curve["x"]])
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
     axes[0].legend(frameon=False)
     figure.savefig(PICTURE, metadata={"Date": None})
 

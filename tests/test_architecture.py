@@ -17,7 +17,7 @@ LAYERS = [  # a module may import those of its own layer and of the layers befor
     {"checkpoints", "report", "store"},
     {"analysis", "estimate", "frames", "legend", "measurements", "paired", "progress"},
     {"figures"},
-    {"engine", "evaluation", "probes"},
+    {"engine", "evaluation", "probes", "step_means"},
     {"runner"},
     {"cli"},
 ]
