@@ -104,10 +104,11 @@ def update_direction(g: Tensor, G: Tensor, v: np.ndarray, modules: Modules) -> T
     """z_d = g_d + G_dᵀ v_d for every module d; where v_d = 0, z_d is g_d to the last bit, and g itself if all are."""
     if not v.any():
         return g
-    z, v_on_device = g.clone(), torch.as_tensor(v, dtype=g.dtype, device=g.device)
+    z, G_T = g.clone(), G.T
+    v_on_device = torch.as_tensor(v, dtype=g.dtype, device=g.device).unbind()
     for d in np.flatnonzero(v.any(axis=1)):
         for piece in modules[d]:
-            z[piece].addmv_(G[:, piece].T, v_on_device[d])
+            z[piece].addmv_(G_T[piece], v_on_device[d])
     return z
 
 

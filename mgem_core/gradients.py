@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn.functional import cross_entropy
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from mgem_core.linear_chain import RowsAndBatch, chain_of
 from mgem_core.memory import Memory
 from mgem_core.streams._stream import Batch
 
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 Named = dict[str, Tensor]
 Gradient = list[Tensor]  # one tensor per parameter, shaped like it; rows have one more dimension in front
 
@@ -64,7 +64,7 @@ def full_gradient(network: nn.Module, chunks: Iterable[Batch], samples: int) -> 
         if chain:
             chain.add_gradient(total, chunk, 1 / samples)
         else:
-            torch._foreach_add_(total, gradient(network, chunk)[1], alpha=len(chunk.y) / samples)
+            add(total, gradient(network, chunk)[1], len(chunk.y) / samples)
     return total
 
 
@@ -73,7 +73,15 @@ def descend(network: nn.Module, batch: Batch, lr: float) -> None:
     if chain := chain_of(network):
         chain.add_gradient(chain.theta, batch, -lr / len(batch.y))
     else:
-        torch._foreach_add_([p.detach() for p in network.parameters()], gradient(network, batch)[1], alpha=-lr)
+        _, g = gradient(network, batch)
+        with torch.no_grad():
+            add(network.parameters(), g, -lr)
+
+
+def add(total: Iterable[Tensor], g: Gradient, factor: float) -> None:
+    """total += factor · g, tensor by tensor."""
+    for total_l, g_l in zip(total, g, strict=True):
+        total_l.add_(g_l, alpha=factor)
 
 
 class AutogradRows:
@@ -174,7 +182,7 @@ def _update_statistics(network: nn.Module, after: Named) -> None:
     A batch norm moves its statistics r to (1 − m) r + m · (those of the batch), where m is its momentum.
     """
     for prefix, norm in network.named_modules():
-        if isinstance(norm, _BatchNorm) and norm.running_mean is not None and norm.momentum is not None:
+        if isinstance(norm, BATCH_NORMS) and norm.running_mean is not None and norm.momentum is not None:
             keep = 1 - norm.momentum
             for name, buffer in norm.named_buffers(recurse=False):
                 rows = after[f"{prefix}.{name}"]

@@ -104,3 +104,11 @@ def test_the_check_for_sql_finds_it():
     assert SQL.search("SELECT id FROM runs")
     assert SQL.search("INSERT OR REPLACE INTO events VALUES (?)")
     assert not SQL.search("Select a run from the list")
+
+
+@pytest.mark.parametrize("path", sources("mgem_core"), ids=module_name)
+def test_only_public_functions_of_torch_are_used(path):
+    """Others may change with any version."""
+    names = [ast.unparse(node) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)]
+    used = [*names, *imported(path)]
+    assert not [name for name in used if re.match(r"torch(\.\w+)*\._|torch\.ops\b", name)]

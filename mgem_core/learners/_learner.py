@@ -79,8 +79,10 @@ class Learner:
         """θ ← θ − lr · z."""
         import torch
 
+        from mgem_core.gradients import add
+
         with torch.no_grad():
-            torch._foreach_add_(list(self.network_of(task).parameters()), step.z, alpha=-self.config.lr)
+            add(self.network_of(task).parameters(), step.z, -self.config.lr)
         return step
 
     def module_slices(self) -> list[list[slice]]:

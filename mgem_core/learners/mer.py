@@ -70,10 +70,9 @@ class MER(Learner):
         return samples
 
     def _reptile(self, start: list[torch.Tensor], rate: float) -> None:
-        import torch
-
         if rate != 1:
-            torch._foreach_lerp_(self.theta, start, 1 - rate)
+            for theta_l, start_l in zip(self.theta, start, strict=True):
+                theta_l.lerp_(start_l, 1 - rate)
 
     def _copy(self) -> list[torch.Tensor]:
         return [p.clone() for p in self.theta]
