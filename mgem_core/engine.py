@@ -58,7 +58,7 @@ def run(
     """
     if not CODE_IS_UNCHANGED:
         raise UsageError("the code of mgem was edited while this process loaded it; start the process again.")
-    if missing := config.benchmark_info.missing():
+    if missing := config.missing_data():
         raise UsageError(missing)
     device = pick_device(config.device)
     file = None if resume is None or isinstance(resume, bytes) else Path(resume)
@@ -123,7 +123,7 @@ class _Run:
     ):
         self.config, self.save, self.save_seconds, self.is_cancelled = config, save, save_seconds, is_cancelled
         self.key, self.notice = run_key(config, device.type), ""
-        self.stream = config.benchmark_info.open(config.tasks, config.seed).to(device)
+        self.stream = config.open_stream().to(device)
         self.learner = learners.create(config, self.stream, device)
         self.task = self.step = 0  # the next step to take
         self.R = np.full((config.tasks, config.tasks), np.nan)

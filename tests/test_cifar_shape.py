@@ -30,7 +30,7 @@ def open_stream(tasks, seed):
 @pytest.fixture(autouse=True)
 def benchmark(monkeypatch):
     defaults = {"network": "conv5", "tasks": 2, "iterations": 2, "batch_size": 8, "memory": 4, "probe_every": 2}
-    benchmark = Benchmark("noise", "Noise", SHAPE, 10, TRAIN, 2, 5, defaults, open_stream, {"gem": 0.01})
+    benchmark = Benchmark("noise", "Noise", SHAPE, 10, TRAIN, TEST, 2, 5, defaults, open_stream, {"gem": 0.01})
     monkeypatch.setitem(BENCHMARKS, "noise", benchmark)
     monkeypatch.setattr(engine, "run_key", lambda config, device: "noise")  # the key reads the benchmark's file
 

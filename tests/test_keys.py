@@ -49,7 +49,7 @@ def key():
 EDITS_THAT_DECIDE = {
     "the engine": ("engine.py", "self.step += 1", "self.step += 1 + 0"),
     "the method": ("learners/gem.py", "self.remembered.append", "self.remembered.extend"),
-    "the benchmark": ("streams/mnist5k.py", "TRAIN_PER_CLASS = 500, 400", "TRAIN_PER_CLASS = 500, 399"),
+    "the benchmark": ("streams/mnist5k.py", "TEST_PER_CLASS = 400, 100", "TEST_PER_CLASS = 399, 101"),
     "what benchmarks share": ("streams/_digits.py", '"permutation", t', '"permutation", t + 1'),
     "the network": ("networks/mlp.py", "HIDDEN = 100", "HIDDEN = 99"),
     "what networks share": ("networks/_initialised.py", "xavier_uniform_", "xavier_normal_"),
@@ -203,7 +203,7 @@ def test_a_benchmark_may_take_its_data_from_another_one(code, line):
     (code / "streams" / "middle.py").write_text("from mgem_core.streams import mine, mnist5k\n")
     mine, other = (fingerprints.part_on_disk(f"streams/{name}") for name in ("mine", "mnist"))
     assert mine
-    edit(code / "streams" / "mnist5k.py", "TRAIN_PER_CLASS = 500, 400", "TRAIN_PER_CLASS = 500, 399")
+    edit(code / "streams" / "mnist5k.py", "TEST_PER_CLASS = 400, 100", "TEST_PER_CLASS = 399, 101")
     assert fingerprints.part_on_disk("streams/mine") != mine
     assert fingerprints.part_on_disk("streams/mnist") == other
 

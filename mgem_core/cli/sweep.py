@@ -15,7 +15,6 @@ from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path
 from mgem_core.store import Store
-from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec, estimate_seconds
 from mgem_core.text import duration
 
@@ -44,8 +43,8 @@ def _sweep(options: argparse.Namespace) -> int:
     runner = runner_arguments(options)
     spec = _spec(options)
     configs = spec.runs()
-    for name in dict.fromkeys(config.benchmark for config in configs):
-        if missing := BENCHMARKS[name].missing():
+    for config in {(config.benchmark, config.domains): config for config in configs}.values():
+        if missing := config.missing_data():
             raise UsageError(missing)
     store = Store(store_path())
     workers = options.workers or default_workers()

