@@ -15,7 +15,7 @@ from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal, store_path
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec, estimate_seconds
+from mgem_core.sweeps import SweepSpec, estimate_seconds, missing_data
 from mgem_core.text import duration
 
 PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
@@ -43,9 +43,8 @@ def _sweep(options: argparse.Namespace) -> int:
     runner = runner_arguments(options)
     spec = _spec(options)
     configs = spec.runs()
-    for config in {(config.benchmark, config.domains): config for config in configs}.values():
-        if missing := config.missing_data():
-            raise UsageError(missing)
+    if missing := missing_data(configs):
+        raise UsageError(missing)
     store = Store(store_path())
     workers = options.workers or default_workers()
     seconds = estimate_seconds(configs, frames.speeds(store), workers)
