@@ -236,9 +236,9 @@ class _CommonFields(BaseModel):
         """The domains that this run names; none if the seed draws them."""
         return tuple(self.domains.split("+")) if self.domains and self.benchmark_info.domains else ()
 
-    def missing_data(self) -> str:
+    def missing_data(self, thorough: bool = False) -> str:
         """Empty if the data of this run is there; else one sentence: what is missing, and how to get it."""
-        return self.benchmark_info.missing(self.domain_names)
+        return self.benchmark_info.missing(self.domain_names, thorough)
 
     def open_stream(self) -> "Stream":
         """The tasks of this run; needs torch."""

@@ -58,7 +58,7 @@ def run(
     """
     if not CODE_IS_UNCHANGED:
         raise UsageError("the code of mgem was edited while this process loaded it; start the process again.")
-    if missing := config.missing_data():
+    if missing := config.missing_data(thorough=True):
         raise UsageError(missing)
     device = pick_device(config.device)
     file = None if resume is None or isinstance(resume, bytes) else Path(resume)

@@ -45,10 +45,10 @@ class SweepSpec(BaseModel):
         return SweepSpec(base=base, grid=[{**grid, "seed": seeds} for grid in self.grids])
 
 
-def missing_data(configs: Iterable[RunConfig]) -> str:
+def missing_data(configs: Iterable[RunConfig], thorough: bool = False) -> str:
     """Empty if all these runs have their data; else one sentence about the first that has not."""
     different = {(config.benchmark, config.domains): config for config in configs}
-    return next(filter(None, (config.missing_data() for config in different.values())), "")
+    return next(filter(None, (config.missing_data(thorough) for config in different.values())), "")
 
 
 def configuration_of(config: str) -> str:

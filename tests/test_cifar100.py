@@ -36,6 +36,7 @@ def contents(tmp_path, monkeypatch):
     md5 = {name: hashlib.md5(content).hexdigest() for name, content in contents.items()}
     monkeypatch.setenv("MGEM_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(cifar100, "MD5", {name: md5[name] for name in ("train", "test")})
+    monkeypatch.setattr(cifar100, "SIZES", {name: len(contents[name]) for name in ("train", "test")})
     monkeypatch.setattr(CIFAR100, "train_list", [["train", md5["train"]]])
     monkeypatch.setattr(CIFAR100, "test_list", [["test", md5["test"]]])
     monkeypatch.setattr(CIFAR100, "meta", {**CIFAR100.meta, "md5": md5["meta"]})
@@ -82,7 +83,7 @@ def test_a_run_learns_from_the_files(tiny):
 @pytest.mark.parametrize(
     ("harm", "sentence"),
     [
-        (lambda content: content[:-1], "whose file {folder}/test is damaged (its checksum is not the published one); "),
+        (lambda content: content[:-1], "whose file {folder}/test is damaged (it has {cut} bytes, not {size}); "),
         (
             lambda content: content[:-1] + b"?",
             "whose file {folder}/test is damaged (its checksum is not the published one); ",
@@ -97,7 +98,9 @@ def test_harmed_files_are_one_sentence_and_are_not_opened(tiny, contents, harm, 
         (tiny / "test").write_bytes(harmed)
     with pytest.raises(UsageError) as caught:
         run(RunConfig(benchmark="split-cifar100"))
-    expected = f"split-cifar100 needs CIFAR-100, {sentence.format(folder=tiny)}get it with: mgem data fetch cifar100."
+    size = len(contents["test"])
+    sentence = sentence.format(folder=tiny, size=size, cut=size - 1)
+    expected = f"split-cifar100 needs CIFAR-100, {sentence}get it with: mgem data fetch cifar100."
     assert str(caught.value) == expected
 
 

@@ -156,9 +156,12 @@ def too_few(path):
 @pytest.mark.parametrize("file", ["digit-five/mnist_m.npz", "digit-five/svhn.npz", "usps.bz2", "usps.t.bz2"])
 @pytest.mark.parametrize("harm", [cut, flip, too_few])
 def test_harmed_files_are_named(root, file, harm):
-    assert not BENCHMARK.missing()
+    config = RunConfig(benchmark="digit-five")
+    assert not config.missing_data(thorough=True)
     harm(root / file)
-    assert f"whose file {root / file} is damaged (" in BENCHMARK.missing()
+    with pytest.raises(UsageError) as caught:
+        run(config)
+    assert f"whose file {root / file} is damaged (" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +182,7 @@ def test_harmed_files_are_named(root, file, harm):
 def test_files_with_other_arrays_are_refused(root, change, reason):
     content = {name: array for name, array in {**arrays(60, 30), **change}.items() if array is not None}
     np.savez(root / "digit-five" / "mnist_m.npz", **content)
-    assert mnist_m.DATASET.problem() == f"whose file {root}/digit-five/mnist_m.npz is damaged ({reason})"
+    assert mnist_m.DATASET.problem(True) == f"whose file {root}/digit-five/mnist_m.npz is damaged ({reason})"
 
 
 def test_fetch_brings_usps_and_svhn_through_torchvision(root, tmp_path_factory, monkeypatch, capsys):

@@ -27,7 +27,7 @@ def add_commands(commands: Any) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     for name, benchmark in BENCHMARKS.items():
-        here = [not dataset or not dataset.problem() for dataset in benchmark.domains.values()]
+        here = [not dataset or not dataset.problem(True) for dataset in benchmark.domains.values()]
         if benchmark.dataset:
             state = _state(benchmark.dataset)
         else:
@@ -41,7 +41,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _state(dataset: Dataset) -> str:
     """Whether a dataset is there and how large it is; if it is missing or damaged, how to get it."""
-    if not (problem := dataset.problem()):
+    if not (problem := dataset.problem(True)):
         return f"here, in {dataset.folder()} ({dataset.size})"
     word, _, rest = problem.partition(" ")  # "which is not in …" or "whose file … is damaged …"
     reason = f"missing: it {rest}" if word == "which" else f"unusable: its {rest}"
@@ -56,7 +56,7 @@ def _fetch(options: argparse.Namespace) -> int:
 
 
 def _fetch_one(dataset: Dataset) -> int:
-    if not dataset.problem():
+    if not dataset.problem(True):
         print(printable(f"{dataset.title} is in {dataset.folder()} already."))
     elif dataset.fetch is None:
         return print_error(f"{dataset.title} cannot be downloaded; {dataset.remedy}.", 1)
@@ -78,14 +78,14 @@ def _find_datasets(name: str) -> list[Dataset]:
     return [known[name]]
 
 
-def _download(fetch: Callable[[], None], find_problem: Callable[[], str]) -> str:
+def _download(fetch: Callable[[], None], find_problem: Callable[[bool], str]) -> str:
     """Download a dataset; return why that failed, on one line, or an empty text."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(TIMEOUT)
     try:
         with redirect_stdout(io.StringIO()):  # hides what torchvision prints; its progress goes to stderr
             fetch()
-        return find_problem()
+        return find_problem(True)
     except Exception as error:  # a download may raise anything
         return " ".join(str(error).split()) or type(error).__name__
     finally:

@@ -43,7 +43,7 @@ def _sweep(options: argparse.Namespace) -> int:
     runner = runner_arguments(options)
     spec = _spec(options)
     configs = spec.runs()
-    if missing := missing_data(configs):
+    if missing := missing_data(configs, thorough=True):
         raise UsageError(missing)
     store = Store(store_path())
     workers = options.workers or default_workers()

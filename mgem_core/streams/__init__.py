@@ -24,7 +24,9 @@ class Dataset:
     name: str  # in `mgem data fetch NAME`
     title: str
     folder: Callable[[], Path]  # where it belongs
-    problem: Callable[[], str]  # why it cannot be used, as part of a sentence ("which is not in …"); empty if it can
+    # Why it cannot be used, as part of a sentence ("which is not in …"); empty if it can. It must answer at once, as the
+    # dashboard asks again and again; called with True, it reads everything to find what was altered.
+    problem: Callable[[bool], str]
     fetch: Callable[[], None] | None  # download it, completely or not at all; None: it has to be brought by hand
     size: str  # in `mgem data list`
     by_hand: str = ""  # where there is no download: what to put where, as the end of a sentence
@@ -61,10 +63,10 @@ class Benchmark:
         all_parts = (self.dataset, *(self.domains[name] for name in domains or self.domains))
         return list({part.name: part for part in all_parts if part}.values())
 
-    def missing(self, domains: Sequence[str] = ()) -> str:
+    def missing(self, domains: Sequence[str] = (), thorough: bool = False) -> str:
         """Empty if the data is there; else one sentence: what is missing, where it should be, how to get it."""
         for dataset in self.datasets(domains):
-            if problem := dataset.problem():
+            if problem := dataset.problem(thorough):
                 return f"{self.name} needs {dataset.title}, {problem}; {dataset.remedy}."
         return ""
 

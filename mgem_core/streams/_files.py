@@ -32,7 +32,7 @@ def find_problem(folder: Path, checks: Mapping[str, Check]) -> str:
 
 
 def once_per_file(function: Callable[[Path], R]) -> Callable[[Path], R]:
-    """Remember what was found out about a file until it changes; the dashboard asks again and again."""
+    """Remember what was found out about a file until it changes."""
 
     @lru_cache(maxsize=100)
     def remembered(path: Path, changed: int, size: int) -> R:
@@ -50,6 +50,19 @@ def once_per_file(function: Callable[[Path], R]) -> Callable[[Path], R]:
 def md5_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "md5").hexdigest()
+
+
+def exists(path: Path) -> str:
+    path.stat()  # raises if it does not
+    return ""
+
+
+def has_size(expected: int) -> Check:
+    def check(path: Path) -> str:
+        size = path.stat().st_size
+        return "" if size == expected else f"it has {size} bytes, not {expected}"
+
+    return check
 
 
 def has_md5(expected: str) -> Check:

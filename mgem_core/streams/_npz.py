@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mgem_core.streams import _files
 from mgem_core.streams._domains import Images, Parts
 from mgem_core.streams._files import once_per_file
 
@@ -24,8 +25,12 @@ def read(path: Path) -> Parts:
     return Images(x, y.astype(np.int64)), Images(x_test, y_test.astype(np.int64))
 
 
+def find_problem(path: Path, thorough: bool) -> str:
+    return _files.find_problem(path.parent, {path.name: _find_damage if thorough else _files.exists})
+
+
 @once_per_file
-def find_damage(path: Path) -> str:
+def _find_damage(path: Path) -> str:
     try:
         with np.load(path) as file:  # which compares what it reads with a checksum
             arrays = {name: file[name] for name in ARRAYS}

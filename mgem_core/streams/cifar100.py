@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SHAPE, CLASSES = (3, 32, 32), 100
 TRAIN_PER_CLASS, TEST_PER_CLASS = 500, 100
+SIZES = {"train": 155_249_918, "test": 31_049_707}
 MD5 = {"train": "16019d7e3df5f24257cddd939b257f8d", "test": "f0ef6b0ae62326f3e7ffdfab6717acfc"}  # torchvision's
 
 
@@ -24,8 +25,13 @@ def folder() -> Path:
     return data_root() / "cifar-100-python"
 
 
-def find_problem() -> str:
-    return _files.find_problem(folder(), {name: _files.has_md5(md5) for name, md5 in MD5.items()})
+def find_problem(thorough: bool = False) -> str:
+    sizes = {name: _files.has_size(size) for name, size in SIZES.items()}
+    return _files.find_problem(folder(), sizes) or (_files.find_problem(folder(), _sums()) if thorough else "")
+
+
+def _sums() -> dict[str, _files.Check]:
+    return {name: _files.has_md5(md5) for name, md5 in MD5.items()}
 
 
 def fetch() -> None:

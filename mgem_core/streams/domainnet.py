@@ -5,6 +5,7 @@ The seed draws the classes, and the pair of domains if the run names none. The p
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
@@ -38,7 +39,7 @@ class Chosen(NamedTuple):
     is_test: np.ndarray
 
 
-def find_problem(name: str, domain: str) -> str:
+def find_problem(name: str, domain: str, thorough: bool = False) -> str:
     """Empty if the folder of a domain has enough classes; else what is wrong, as part of a sentence."""
     folder = data_root() / name / domain
     if not folder.is_dir():
@@ -51,12 +52,14 @@ def find_problem(name: str, domain: str) -> str:
 def _large_classes(folder: Path) -> Iterator[str]:
     """The names of the classes that have enough images, in alphabetical order."""
     for path in sorted(folder.iterdir()):
-        if path.is_dir() and len(_files_of(path)) >= FEWEST:
+        if path.is_dir() and len(list(islice(_images_of(path), FEWEST))) == FEWEST:
             yield path.name
 
 
-def _files_of(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS)
+def _images_of(folder: Path) -> Iterator[str]:
+    """The names of the images in a folder, in no order."""
+    with os.scandir(folder) as entries:
+        yield from (entry.name for entry in entries if entry.name.lower().endswith(ENDINGS))
 
 
 def draw_classes(folders: Sequence[Path], seed: int) -> list[list[str]]:
@@ -81,9 +84,9 @@ def read_task(folder: Path, classes: tuple[str, ...], seed: int, task: int) -> C
     places: list[int] = []
     is_test: list[bool] = []
     for place, name in enumerate(classes):
-        files = _files_of(folder / name)
+        files = sorted(_images_of(folder / name))
         chosen = rng(seed, "images", task, place).permutation(len(files))[:MOST]
-        images += [read_image(files[i]) for i in chosen]
+        images += [read_image(folder / name / files[i]) for i in chosen]
         places += [place] * len(chosen)
         is_test += [number % TEST_SHARE == 0 for number in range(len(chosen))]
     return Chosen(np.stack(images), np.array(places), np.array(is_test))

@@ -32,7 +32,7 @@ def header(shape: tuple[int, ...]) -> bytes:
     return struct.pack(f">{1 + len(shape)}i", 0x800 + len(shape), *shape)
 
 
-def find_problem() -> str:
+def find_problem(thorough: bool = False) -> str:
     return _files.find_problem(folder(), {name: partial(_find_damage, shape) for name, shape in files().items()})
 
 

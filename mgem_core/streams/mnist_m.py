@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mgem_core.home import data_root
-from mgem_core.streams import Dataset, _files, _npz
+from mgem_core.streams import Dataset, _npz
 from mgem_core.streams._domains import Parts
 
 NAME = "mnist_m.npz"
@@ -23,7 +23,7 @@ DATASET = Dataset(
     "mnist-m",
     "MNIST-M",
     folder,
-    lambda: _files.find_problem(folder(), {NAME: _npz.find_damage}),
+    lambda thorough: _npz.find_problem(folder() / NAME, thorough),
     None,
     "14 MB for 5,000 + 1,000 images",
     by_hand=f"it has no download, so put a file {NAME} there with {_npz.CONTENT}, or leave out the domain",

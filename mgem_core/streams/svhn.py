@@ -29,9 +29,11 @@ def folder() -> Path:
     return sample().parent if has_only_sample() else data_root()
 
 
-def find_problem() -> str:
-    checks = {name: _files.has_md5(md5) for name, md5 in MD5.items()}
-    return _files.find_problem(folder(), {sample().name: _npz.find_damage} if has_only_sample() else checks)
+def find_problem(thorough: bool = False) -> str:
+    if has_only_sample():
+        return _npz.find_problem(sample(), thorough)
+    checks = {name: _files.has_md5(md5) if thorough else _files.exists for name, md5 in MD5.items()}
+    return _files.find_problem(data_root(), checks)
 
 
 def fetch() -> None:
