@@ -106,7 +106,7 @@ def test_an_image_is_resized_and_its_colours_are_red_green_and_blue(tmp_path):
     pixels[:, :30] = (255, 0, 0)
     pixels[:, 30:] = (0, 0, 255)
     Image.fromarray(pixels).save(tmp_path / "half.png")
-    red, green, blue = domainnet.read_image(tmp_path / "half.png").reshape(domainnet.SHAPE)
+    red, green, blue = domainnet._read_pixels(tmp_path / "half.png").reshape(domainnet.SHAPE)
     assert (red[:, :40] == 255).all()
     assert (red[:, 56:] == 0).all()
     assert not green.any()

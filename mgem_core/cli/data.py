@@ -56,10 +56,10 @@ def _fetch(options: argparse.Namespace) -> int:
 
 
 def _fetch_one(dataset: Dataset) -> int:
-    if not dataset.problem(True):
+    if not (problem := dataset.problem(True)):
         print(printable(f"{dataset.title} is in {dataset.folder()} already."))
     elif dataset.fetch is None:
-        return print_error(f"{dataset.title} cannot be downloaded; {dataset.remedy}.", 1)
+        return print_error(f"there is no download of {dataset.title}, {problem}; {dataset.remedy}.", 1)
     elif failure := _download(dataset.fetch, dataset.problem):
         remedy = "try again with a network connection, or put its unpacked files there yourself"
         return print_error(f"{dataset.title} could not be downloaded to {dataset.folder()} ({failure}); {remedy}.", 1)

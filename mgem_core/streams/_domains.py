@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mgem_core.errors import UsageError
 from mgem_core.randomness import rng
 from mgem_core.streams._digits import CLASSES, SHAPE, SIDE, Digits
 
@@ -48,6 +50,20 @@ def digit_stream(domains: Mapping[str, Digits]) -> Stream:
     images = np.concatenate([digits.images for digits in domains.values()])
     labels = np.concatenate([digits.labels for digits in domains.values()])
     return Stream(images, labels, SHAPE, CLASSES, tasks)
+
+
+def read_image(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
+    """The pixels [height, width, 3] uint8 of an image in a file, of that size if one is given."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            if size:
+                image.draft("RGB", (2 * size[0], 2 * size[1]))  # a large JPEG is decoded at about the size that is needed
+            colours = image.convert("RGB")
+    except OSError as error:
+        raise UsageError(f"{path} is not an image that can be read ({error}); replace it or remove it.") from None
+    return np.asarray(colours.resize(size, Image.Resampling.BILINEAR) if size else colours)
 
 
 def as_digits(images: Iterable[np.ndarray]) -> np.ndarray:

@@ -15,7 +15,6 @@ from mgem_core.streams._files import once_per_file
 
 ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 FEWEST = 1000  # training images
-CONTENT = f"the arrays {', '.join(ARRAYS)} (images [N, height, width, 3] uint8, labels from 0 to 9)"
 
 
 @cache

@@ -18,7 +18,7 @@ from mgem_core.errors import UsageError
 from mgem_core.home import data_root
 from mgem_core.randomness import rng
 from mgem_core.streams import Benchmark, Dataset, register
-from mgem_core.streams._domains import choose_domains
+from mgem_core.streams._domains import choose_domains, read_image
 
 if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream
@@ -86,23 +86,15 @@ def read_task(folder: Path, classes: tuple[str, ...], seed: int, task: int) -> C
     for place, name in enumerate(classes):
         files = sorted(_images_of(folder / name))
         chosen = rng(seed, "images", task, place).permutation(len(files))[:MOST]
-        images += [read_image(folder / name / files[i]) for i in chosen]
+        images += [_read_pixels(folder / name / files[i]) for i in chosen]
         places += [place] * len(chosen)
         is_test += [number % TEST_SHARE == 0 for number in range(len(chosen))]
     return Chosen(np.stack(images), np.array(places), np.array(is_test))
 
 
-def read_image(path: Path) -> np.ndarray:
-    """Pixels [3 · 96 · 96] uint8: red, green, blue."""
-    from PIL import Image
-
-    try:
-        with Image.open(path) as image:
-            image.draft("RGB", (2 * SIDE, 2 * SIDE))  # a large JPEG is decoded at about the size that is needed
-            small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
-    except OSError as error:
-        raise UsageError(f"{path} is not an image that can be read ({error}); replace it or remove it.") from None
-    return np.asarray(small).transpose(2, 0, 1).reshape(-1)
+def _read_pixels(path: Path) -> np.ndarray:
+    """[3 · 96 · 96] uint8: all of red, then green, then blue."""
+    return read_image(path, (SIDE, SIDE)).transpose(2, 0, 1).reshape(-1)
 
 
 def open_stream(name: str, available: Sequence[str], tasks: int, seed: int, domains: Sequence[str]) -> Stream:
