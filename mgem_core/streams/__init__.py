@@ -82,5 +82,6 @@ for _module in pkgutil.iter_modules(__path__):
     if not _module.name.startswith("_"):
         importlib.import_module(f"{__name__}.{_module.name}")
 
-for _benchmark in sorted(BENCHMARKS.values(), key=lambda benchmark: bool(benchmark.datasets())):
-    BENCHMARKS[_benchmark.name] = BENCHMARKS.pop(_benchmark.name)  # built-in benchmarks come first
+# In menus, built-in benchmarks come first, and those whose tasks are domains after the others.
+for _benchmark in sorted(BENCHMARKS.values(), key=lambda benchmark: (bool(benchmark.datasets()), bool(benchmark.domains))):
+    BENCHMARKS[_benchmark.name] = BENCHMARKS.pop(_benchmark.name)

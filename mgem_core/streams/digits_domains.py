@@ -88,6 +88,10 @@ def _load(name: str) -> tuple[str, Digits]:
     return title, load()
 
 
+# Measured with 4 tasks × 100 steps, mean ACC of seeds 100–102 at 0.01 / 0.03 / 0.1 / 0.3: single 46.5 / 48.8 / 57.1 / 56.2, GEM
+# 55.4 / 62.3 / 69.6 / 65.1, EWC 39.6 / 41.1 / 47.9 / 54.3. Other methods were not measured and have the default, 0.1.
+_RATES = {"ewc": 0.3}
+
 register(
     Benchmark(
         name="digits-domains",
@@ -100,6 +104,7 @@ register(
         max_tasks=len(DOMAINS),
         defaults={"network": "conv-small", "tasks": len(DOMAINS), "iterations": 100, "batch_size": 10, "memory": 64},
         open=open_stream,
+        learning_rates=_RATES,
         packages=("mlxtend", "scikit-learn", *PACKAGES),
         largest_task=4000,
         domains=dict.fromkeys(DOMAINS),

@@ -14,10 +14,10 @@ from torchvision.datasets import CIFAR100
 
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli import main
-from mgem_core.streams import BENCHMARKS, cifar100
+from mgem_core.streams import BENCHMARKS, split_cifar100
 
 real = pytest.mark.skipif(
-    not os.environ.get("MGEM_DATA") or bool(cifar100.find_problem()),
+    not os.environ.get("MGEM_DATA") or bool(split_cifar100.find_problem()),
     reason="MGEM_DATA names no folder with CIFAR-100 in it",
 )
 
@@ -35,8 +35,8 @@ def contents(tmp_path, monkeypatch):
     contents = {"train": packed(4), "test": packed(1), "meta": pickle.dumps({"fine_label_names": []})}
     md5 = {name: hashlib.md5(content).hexdigest() for name, content in contents.items()}
     monkeypatch.setenv("MGEM_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(cifar100, "MD5", {name: md5[name] for name in ("train", "test")})
-    monkeypatch.setattr(cifar100, "SIZES", {name: len(contents[name]) for name in ("train", "test")})
+    monkeypatch.setattr(split_cifar100, "MD5", {name: md5[name] for name in ("train", "test")})
+    monkeypatch.setattr(split_cifar100, "SIZES", {name: len(contents[name]) for name in ("train", "test")})
     monkeypatch.setattr(CIFAR100, "train_list", [["train", md5["train"]]])
     monkeypatch.setattr(CIFAR100, "test_list", [["test", md5["test"]]])
     monkeypatch.setattr(CIFAR100, "meta", {**CIFAR100.meta, "md5": md5["meta"]})
@@ -45,10 +45,10 @@ def contents(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tiny(contents):
-    cifar100.folder().mkdir(parents=True)
+    split_cifar100.folder().mkdir(parents=True)
     for name, content in contents.items():
-        (cifar100.folder() / name).write_bytes(content)
-    return cifar100.folder()
+        (split_cifar100.folder() / name).write_bytes(content)
+    return split_cifar100.folder()
 
 
 @pytest.mark.parametrize(("name", "classes"), [("split-cifar100", 5), ("split-cifar100-10", 10)])
@@ -62,11 +62,11 @@ def test_each_task_has_classes_of_its_own_and_only_their_logits_count(tiny, name
             assert len(part) == per_class * classes
         assert task.train.max() < 400 <= task.test.min()
         assert stream.mask(t).nonzero().flatten().tolist() == expected
-    assert stream.images.data_ptr() == torch.from_numpy(cifar100.read_files(tiny)[0]).data_ptr()
+    assert stream.images.data_ptr() == torch.from_numpy(split_cifar100.read_files(tiny)[0]).data_ptr()
 
 
 def test_torchvision_reads_the_same_images_from_the_same_files(tiny):
-    images, labels, train = cifar100.read_files(tiny)
+    images, labels, train = split_cifar100.read_files(tiny)
     for part, is_train in ((slice(train), True), (slice(train, None), False)):
         theirs = CIFAR100(tiny.parent, train=is_train)
         np.testing.assert_array_equal(images[part].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), theirs.data)
@@ -117,14 +117,14 @@ def test_fetch_brings_the_files_through_torchvision_and_checks_them(contents, tm
     with serve(served, monkeypatch) as address:
         monkeypatch.setattr(CIFAR100, "url", f"{address}{packed.name}")
         assert main(["data", "fetch", "split-cifar100-10"]) == 0
-    assert capsys.readouterr().out == f"CIFAR-100 is in {cifar100.folder()} now.\n"
+    assert capsys.readouterr().out == f"CIFAR-100 is in {split_cifar100.folder()} now.\n"
     assert not BENCHMARKS["split-cifar100"].missing()
-    assert [path.name for path in cifar100.folder().parent.iterdir()] == ["cifar-100-python"]
+    assert [path.name for path in split_cifar100.folder().parent.iterdir()] == ["cifar-100-python"]
 
 
 @real
 def test_the_real_images_are_all_there():
-    images, labels, train = cifar100.read_files(cifar100.folder())
+    images, labels, train = split_cifar100.read_files(split_cifar100.folder())
     assert (images.shape, train) == ((60_000, 3072), 50_000)
     assert set(np.bincount(labels[:train])) == {500}
     assert set(np.bincount(labels[train:])) == {100}
