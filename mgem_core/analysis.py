@@ -173,7 +173,8 @@ def seeds_in_words(points: pd.DataFrame) -> str:
 
 @lru_cache(maxsize=20_000)
 def _short_hash(configuration: str) -> str:
-    return hashlib.sha256(configuration.encode()).hexdigest()[:8]
+    """It begins with a letter, so that no reader of a file takes it for a number."""
+    return "c" + hashlib.sha256(configuration.encode()).hexdigest()[:8]
 
 
 def _of_shared_seeds(

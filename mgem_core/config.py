@@ -12,6 +12,9 @@ from mgem_core.dual import RIDGE, RidgeKind, Solver, StrengthKind, Trigger
 from mgem_core.learners import METHODS
 from mgem_core.streams import BENCHMARKS, Benchmark
 
+if TYPE_CHECKING:
+    from mgem_core.streams._stream import Stream
+
 DEFAULT_LR = 0.1
 MOST_ITERATIONS = 1_000_000  # per task, where the paper takes 500: a larger number is taken for a slip
 
@@ -55,6 +58,21 @@ def _parse_strength(value: Any) -> Any:
     return tuple(numbers) if isinstance(many, list | tuple) else numbers[0]
 
 
+def _parse_domains(value: Any) -> Any:
+    """ "mnist+usps", "mnist,usps" or ["mnist", "usps"]; in sweeps, commas are between values."""
+    if (names := _domain_names(value)) is None:
+        raise ValueError("it must be names of domains, like mnist+usps")
+    return "+".join(names)
+
+
+def _domain_names(value: Any) -> list[str] | None:
+    """The names in a value of the field `domains`; None if it cannot be one."""
+    names = value.replace(",", "+").split("+") if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        return None
+    return [name.strip() for name in names if name.strip()]
+
+
 def _decided_by_benchmark(**options: Any) -> Any:
     """A field whose default is the benchmark's. The declaration has None; a validated config never does."""
     return Field(None, validate_default=True, **options)
@@ -93,6 +111,11 @@ class _CommonFields(BaseModel):
     ridge: float = Field(RIDGE, ge=0, description="added to the diagonal of the dual problem")
     ridge_kind: RidgeKind = Field("relative", description="to each row's ‖ĝ‖², or absolute (GEM's code: 1e-3)")
 
+    domains: Annotated[str, BeforeValidator(_parse_domains)] = Field(
+        "",
+        description="the domains to learn, in this order, like mnist+usps; by default, the seed draws them "
+        f"({', '.join(name for name, benchmark in BENCHMARKS.items() if benchmark.domains)} only)",
+    )
     tasks: int = _decided_by_benchmark(ge=1, description="tasks in the stream")
     iterations: int = _decided_by_benchmark(ge=1, le=MOST_ITERATIONS, description="steps per task")
     batch_size: int = _decided_by_benchmark(ge=1, description="samples per step")
@@ -126,6 +149,8 @@ class _CommonFields(BaseModel):
             raise ValueError(f"benchmark is {name!r}; it must be one of {', '.join(BENCHMARKS)}")
         method = str(given.get("method", cls.model_fields["method"].default))
         filled = {**benchmark.defaults, "lr": _learning_rate(benchmark, method), **given}
+        if benchmark.domains and "tasks" not in given and (names := _domain_names(given.get("domains", ""))):
+            filled["tasks"] = len(names)
         steps, size = _whole_number(filled["iterations"]), _whole_number(filled["batch_size"])
         if "memory" not in given and steps and size and steps * size > 0:
             filled["memory"] = min(filled["memory"], steps * size)  # a short task shows fewer samples
@@ -141,6 +166,10 @@ class _CommonFields(BaseModel):
         has = f"{self.benchmark} has {networks.shape_text(info.shape)}"
         self._require("network", network.fits(info.shape), f"{network.requirement}, and {has}")
         self._require("tasks", self.tasks <= info.max_tasks, f"{self.benchmark} has at most {info.max_tasks}")
+        if names := self.domain_names:
+            self._require("domains", set(names) <= set(info.domains), f"{self.benchmark} has {', '.join(info.domains)}")
+            self._require("domains", len(set(names)) == len(names), "it must name each domain once")
+            self._require("tasks", self.tasks == len(names), f"domains names {len(names)}, so it must be that many")
         shown = min(self.iterations * self.batch_size, info.train_per_task)
         a_task_shows = f"a task of {self.iterations} iterations × {self.batch_size} samples shows {shown} different ones"
         fits = not METHODS[self.method].keeps_samples_per_task or self.memory <= shown
@@ -189,7 +218,11 @@ class _CommonFields(BaseModel):
     def _irrelevant_fields(self) -> set[str]:
         """Fields of other methods, and those that have no effect because of other fields of this run."""
         others = {name for name in learners.method_specific_fields() if not learners.uses(self.method, name)}
-        if self.probe_samples >= self.benchmark_info.train_per_task or not (self.probe_every or self.snap_every):
+        info = self.benchmark_info
+        if not info.domains:
+            others.add("domains")
+        largest_task = info.largest_task or info.train_per_task
+        if self.probe_samples >= largest_task or not (self.probe_every or self.snap_every):
             others.add("probe_samples")
         if not self._may_use_cuda:
             others.add("precision")
@@ -210,6 +243,20 @@ class _CommonFields(BaseModel):
     def benchmark_info(self) -> Benchmark:
         """The description of the benchmark."""
         return BENCHMARKS[self.benchmark]
+
+    @property
+    def domain_names(self) -> tuple[str, ...]:
+        """The domains that this run names; none if the seed draws them."""
+        return tuple(self.domains.split("+")) if self.domains and self.benchmark_info.domains else ()
+
+    def missing_data(self, thorough: bool = False) -> str:
+        """Empty if the data of this run is there; else one sentence: what is missing, and how to get it."""
+        return self.benchmark_info.missing(self.domain_names, thorough)
+
+    def open_stream(self) -> "Stream":
+        """The tasks of this run; needs torch."""
+        info = self.benchmark_info
+        return info.open(self.tasks, self.seed, *([self.domain_names] if info.domains else []))
 
     @property
     def module_of(self) -> partition.Partition:

@@ -57,7 +57,7 @@ def run(
     """
     if not CODE_IS_UNCHANGED:
         raise UsageError("the code of mgem was edited while this process loaded it; start the process again.")
-    if missing := config.benchmark_info.missing():
+    if missing := config.missing_data(thorough=True):
         raise UsageError(missing)
     device = pick_device(config.device, config.precision)
     file = None if resume is None or isinstance(resume, bytes) else Path(resume)
@@ -101,7 +101,7 @@ class _Run:
     ):
         self.config, self.save, self.save_seconds = config, save, save_seconds
         self.key, self.notice = run_key(config, device.type), ""
-        self.stream = config.benchmark_info.open(config.tasks, config.seed).to(device)
+        self.stream = config.open_stream().to(device)
         self.learner = learners.create(config, self.stream, device)
         self.check_cancelled = partial(_check_cancelled, is_cancelled)
         self.evaluation = Evaluation(config, self.stream, self.check_cancelled)

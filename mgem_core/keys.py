@@ -1,8 +1,9 @@
 """The key of a run: equal exactly for runs that would give the same numbers. Results and checkpoints carry it.
 
-It names the config (only the fields that matter to the method), the code that decides the numbers, the versions of the
-libraries that compute them, and the kind of device. Of the code, it takes what Python runs: comments, docstrings and
-formatting do not change it, nor do methods, benchmarks and networks that the run neither uses nor imports.
+It names the config (only the fields that matter to the run), the code that decides the numbers, the versions of the
+libraries that compute them and of data that comes in several, and the kind of device. Of the code, it takes what Python
+runs: comments, docstrings and formatting do not change it, nor do methods, benchmarks and networks that the run neither
+uses nor imports.
 """
 
 import ctypes
@@ -36,10 +37,12 @@ def _key(config: RunConfig, device: str, part: Callable[[str], str]) -> str:
     fields = {name: getattr(canonical, name) for name in canonical.relevant_fields()}
     if device != "cuda":  # elsewhere there is one precision only
         fields.pop("precision", None)
+    data = [dataset.version() for dataset in config.benchmark_info.datasets(config.domain_names)]
     packages = (*NETWORKS[config.network].packages, *config.benchmark_info.packages)
     decisive = {
         "config": {**fields, "modules": canonical.module_of, "device": device},
         "code": code_version(config, part),
+        "data": data,
         "libraries": [part(name) for name in ("torch", "numpy", "quadprog", *packages)],
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:24]

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -44,6 +44,12 @@ class SweepSpec(BaseModel):
         seeds = [*sorted(used), *new]
         base = {name: value for name, value in self.base.items() if name != "seed"}
         return SweepSpec(base=base, grid=[{**grid, "seed": seeds} for grid in self.grids])
+
+
+def missing_data(configs: Iterable[RunConfig], thorough: bool = False) -> str:
+    """Empty if all these runs have their data; else one sentence about the first that has not."""
+    different = {(config.benchmark, config.domains): config for config in configs}
+    return next(filter(None, (config.missing_data(thorough) for config in different.values())), "")
 
 
 def configuration_of(config: str) -> str:

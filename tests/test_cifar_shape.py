@@ -55,6 +55,8 @@ STAGES = "conv1=0,bn1=0,layer1=0,layer2=1,layer3=2,layer4=3,fc=3"
         pytest.param({"network": "conv5", "splits": 2}, "d-mGEM(2)", marks=pytest.mark.slow),
         pytest.param({"network": "resnet18", "modules": STAGES, "splits": 2}, "md-GEM(4*,2)", marks=pytest.mark.slow),
         pytest.param({"network": "resnet18", "modules": "tensors"}, "p-mGEM(62)", marks=pytest.mark.slow),
+        pytest.param({"network": "alexnet", "modules": "layers"}, "p-mGEM(8)", marks=pytest.mark.slow),
+        pytest.param({"network": "vgg11-bn", "modules": "layers", "splits": 2}, "md-GEM(19,2)", marks=pytest.mark.slow),
     ],
 )
 def test_two_tasks_of_gem(fields, label):

@@ -14,7 +14,7 @@ from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, method_specific_field
 from mgem_core.networks import NETWORKS
 from mgem_core.presets import STRENGTHS
 from mgem_core.streams import BENCHMARKS
-from mgem_core.sweeps import SweepSpec
+from mgem_core.sweeps import SweepSpec, missing_data
 
 NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "probe_every")
 LABELS = {name: str(RunConfig.model_fields[name].description).capitalize() for name in NUMBERS}
@@ -33,7 +33,7 @@ RESTRICTIONS = {  # what one click sets
 }
 DEFAULTS: dict[str, Any] = {
     **{"benchmarks": ["mnist5k-permutations"], "network": "", "families": ["GEM"], "modules": [4], "splits": [2]},
-    **{"partition": "", "strengths": STRENGTHS, "seeds": [0, 1, 2, 3], "device": "auto"},
+    **{"domains": "", "partition": "", "strengths": STRENGTHS, "seeds": [0, 1, 2, 3], "device": "auto"},
     **{name: [RunConfig.model_fields[name].default] for name in CHOICES},
     **dict.fromkeys(NUMBERS),
 }
@@ -51,6 +51,7 @@ def form_values(spec: SweepSpec) -> dict[str, Any]:
     return {
         "benchmarks": _distinct(run.benchmark for run in runs),
         "network": first.network if "network" in given else "",
+        "domains": ",".join(_distinct(run.domains for run in runs if run.domains)),
         "families": [name for name in FAMILIES if name in {family(run.label) for run in runs}],
         "modules": sorted(set(counts) - {1}) or DEFAULTS["modules"],
         "splits": sorted({run.splits for run in gem} - {1}) or DEFAULTS["splits"],
@@ -93,7 +94,8 @@ def build_spec(values: dict[str, Any]) -> SweepSpec:
         },
         **{name: {"method": [method], "modules": [1, *D, *custom], "splits": [1, *K]} for name, method in others.items()},
     }
-    common = {"benchmark": values["benchmarks"], "seed": values["seeds"]}
+    domains = [text for text in values["domains"].split(",") if text.strip()]
+    common = {"benchmark": values["benchmarks"], **({"domains": domains} if domains else {}), "seed": values["seeds"]}
     knobs = {name: values[value] for name, (value, _) in KNOBS.items()}
     chosen = [{**common, **grids[name], **knobs} for name in families]
     return SweepSpec(base=base, grid=[_used_fields(grid, name) for grid, name in zip(chosen, families, strict=True)])
@@ -107,8 +109,11 @@ def _used_fields(grid: dict[str, list[Any]], family: str) -> dict[str, list[Any]
 
 def expand_form(values: dict[str, Any]) -> tuple[str, list[RunConfig]]:
     """Why these values cannot be launched, in one sentence, or else the runs that they mean."""
-    problem = _find_missing(values)
-    return (problem, []) if problem else _expand(json.dumps(values))
+    if problem := _find_missing(values):
+        return problem, []
+    problem, runs = _expand(json.dumps(values))
+    problem = problem or missing_data(runs)
+    return problem, [] if problem else runs
 
 
 @lru_cache(maxsize=32)
@@ -121,7 +126,7 @@ def _expand(values: str) -> tuple[str, list[RunConfig]]:
 
 
 def _find_missing(values: dict[str, Any]) -> str:
-    """What is still to be chosen, or which dataset is missing, in one sentence; empty if nothing is."""
+    """What is still to be chosen, in one sentence; empty if nothing is."""
     needed = {"benchmarks": "benchmark", "families": "method", "seeds": "seed"}
     has_partition = bool(values["partition"].strip())
     methods = {METHOD_OF_FAMILY[family] for family in (*values["families"], *(["GEM"] if has_partition else []))}
@@ -133,9 +138,6 @@ def _find_missing(values: dict[str, Any]) -> str:
         has_parts = any(n > 1 for n in values[name]) or (name == "modules" and has_partition)
         if not has_parts and (affected := [family for family in families if family in values["families"]]):
             return f"{affected[0]} needs a number of {name} greater than 1; add one."
-    for name in values["benchmarks"]:
-        if sentence := BENCHMARKS[name].missing():
-            return sentence
     return ""
 
 

@@ -92,6 +92,7 @@ def show_form() -> DeltaGenerator:
         placeholder="Choose a benchmark",
         **options,
     )
+    _show_domains(options)
     _show_pills("Methods", list(FAMILIES), "families")
     _show_module_counts()
     counts = sorted({2, 3, 4, 6, *st.session_state[widget_key("splits")]})
@@ -215,6 +216,19 @@ def _show_module_counts() -> None:
             with suppress(ValidationError):  # the summary explains it
                 modules = RunConfig(benchmark=benchmark, network=network, modules=custom).modules
                 st.html(partition_bar(layers, modules, "*" if isinstance(modules, dict) else ""))
+
+
+def _show_domains(options: dict[str, Any]) -> None:
+    """Which domains are learned in which order, if the benchmark has domains."""
+    if domains := BENCHMARKS[_first_benchmark()].domains:
+        st.text_input(
+            "Domains",
+            key=widget_key("domains"),
+            placeholder="drawn with the seed",
+            help=f"Which to learn in which order, such as {'+'.join(list(domains)[:2])}; commas separate several choices. "
+            f"There are {', '.join(domains)}.",
+            **options,
+        )
 
 
 def _show_more(options: dict[str, Any]) -> None:

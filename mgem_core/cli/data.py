@@ -3,6 +3,7 @@
 import argparse
 import io
 import socket
+from collections.abc import Callable
 from contextlib import redirect_stdout
 
 from mgem_core import UsageError
@@ -24,22 +25,40 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     for name, benchmark in BENCHMARKS.items():
-        dataset = benchmark.dataset
-        if dataset is None:
-            state = "built in"
+        here = [not dataset or not dataset.problem(True) for dataset in benchmark.domains.values()]
+        if benchmark.dataset:
+            state = _state(benchmark.dataset)
         else:
-            state = f"missing: mgem data fetch {dataset.name}" if dataset.problem() else "here"
-        print(f"{name:<24} {benchmark.title:<36} {state}")
+            state = f"{sum(here)} of {len(here)} domains are here" if benchmark.datasets() else "built in"
+        print(printable(f"{name:<24} {benchmark.title:<36} {state}"))
+        for domain, dataset in benchmark.domains.items() if benchmark.datasets() else ():
+            title = dataset.title if dataset else "rendered when it is needed"
+            print(printable(f"  {domain:<22} {title:<36} {_state(dataset) if dataset else 'built in'}"))
     return 0
 
 
+def _state(dataset: Dataset) -> str:
+    """Whether a dataset is there and how large it is; if it is missing or damaged, how to get it."""
+    if not (problem := dataset.problem(True)):
+        return f"here, in {dataset.folder()} ({dataset.size})"
+    word, _, rest = problem.partition(" ")  # "which is not in …" or "whose file … is damaged …"
+    reason = f"missing: it {rest}" if word == "which" else f"unusable: its {rest}"
+    return f"{reason}; {dataset.remedy} ({dataset.size})"
+
+
 def _fetch(options: argparse.Namespace) -> int:
-    dataset = _find_dataset(options.name)
-    if dataset is None:
+    datasets = _find_datasets(options.name)
+    if not datasets:
         print(f"{options.name} is built in; there is nothing to fetch.")
-    elif not dataset.problem():
+    return max((_fetch_one(dataset) for dataset in datasets), default=0)
+
+
+def _fetch_one(dataset: Dataset) -> int:
+    if not (problem := dataset.problem(True)):
         print(printable(f"{dataset.title} is in {dataset.folder()} already."))
-    elif failure := _download(dataset):
+    elif dataset.fetch is None:
+        return print_error(f"there is no download of {dataset.title}, {problem}; {dataset.remedy}.", 1)
+    elif failure := _download(dataset.fetch, dataset.problem):
         remedy = "try again with a network connection, or put its unpacked files there yourself"
         return print_error(f"{dataset.title} could not be downloaded to {dataset.folder()} ({failure}); {remedy}.", 1)
     else:
@@ -47,24 +66,24 @@ def _fetch(options: argparse.Namespace) -> int:
     return 0
 
 
-def _find_dataset(name: str) -> Dataset | None:
-    """The dataset of that name, or of the benchmark of that name; None if the benchmark is built in."""
+def _find_datasets(name: str) -> list[Dataset]:
+    """The dataset of that name, or what the benchmark of that name needs."""
     if name in BENCHMARKS:
-        return BENCHMARKS[name].dataset
-    known = {benchmark.dataset.name: benchmark.dataset for benchmark in BENCHMARKS.values() if benchmark.dataset}
+        return BENCHMARKS[name].datasets()
+    known = {dataset.name: dataset for benchmark in BENCHMARKS.values() for dataset in benchmark.datasets()}
     if name not in known:
         raise UsageError(f"there is no data {name!r}; it must be one of {', '.join([*known, *BENCHMARKS])}.")
-    return known[name]
+    return [known[name]]
 
 
-def _download(dataset: Dataset) -> str:
+def _download(fetch: Callable[[], None], find_problem: Callable[[bool], str]) -> str:
     """Download a dataset; return why that failed, on one line, or an empty text."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(TIMEOUT)
     try:
         with redirect_stdout(io.StringIO()):  # hides what torchvision prints; its progress goes to stderr
-            dataset.fetch()
-        return dataset.problem()
+            fetch()
+        return find_problem(True)
     except Exception as error:  # a download may raise anything
         return " ".join(str(error).split()) or type(error).__name__
     finally:

@@ -16,8 +16,7 @@ from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal
 from mgem_core.store import Store
-from mgem_core.streams import BENCHMARKS
-from mgem_core.sweeps import SweepSpec
+from mgem_core.sweeps import SweepSpec, missing_data
 from mgem_core.text import duration
 
 PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
@@ -41,9 +40,8 @@ def _sweep(options: argparse.Namespace) -> int:
     runner = runner_arguments(options)
     spec = _spec(options)
     configs = spec.runs()
-    for name in dict.fromkeys(config.benchmark for config in configs):
-        if missing := BENCHMARKS[name].missing():
-            raise UsageError(missing)
+    if missing := missing_data(configs, thorough=True):
+        raise UsageError(missing)
     store = Store(store_path())
     workers = options.workers or default_workers()
     phrases = estimate(store, configs, workers, options.again).phrases

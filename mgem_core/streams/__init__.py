@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Data that does not come with the installation; `mgem data fetch` downloads it."""
+    """Data that does not come with the installation."""
 
     name: str  # in `mgem data fetch NAME`
     title: str
     folder: Callable[[], Path]  # where it belongs
-    problem: Callable[[], str]  # why it cannot be used, as part of a sentence ("which is not in …"); empty if it can
-    fetch: Callable[[], None]  # download it, completely or not at all
+    # Why it cannot be used, as part of a sentence ("which is not in …"); empty if it can. It must answer at once, as the
+    # dashboard asks again and again; called with True, it reads everything to find what was altered.
+    problem: Callable[[bool], str]
+    fetch: Callable[[], None] | None  # download it, completely or not at all; None: it has to be brought by hand
+    size: str  # in `mgem data list`
+    by_hand: str = ""  # where there is no download: what to put where, as the end of a sentence
+    version: Callable[[], str] = lambda: ""  # part of the keys of runs, where files of that name may differ
+
+    @property
+    def remedy(self) -> str:
+        """How to get it, as the end of a sentence."""
+        return f"get it with: mgem data fetch {self.name}" if self.fetch else self.by_hand
 
 
 @dataclass(frozen=True)
@@ -39,17 +49,26 @@ class Benchmark:
     classes_per_task: int  # different labels in each task
     max_tasks: int  # that a run may ask for
     defaults: Mapping[str, Any]  # of these five fields of a run, all needed: network, tasks, iterations, batch_size, memory
-    open: Callable[[int, int], Stream]  # (tasks, seed) → the stream
+    open: Callable[..., Stream]  # (tasks, seed) → the stream; where there are `domains`, (tasks, seed, the chosen ones)
     learning_rates: Mapping[str, float] = field(default_factory=dict)  # method → rate, measured; others get the default
     dataset: Dataset | None = None  # None: built in
     packages: tuple[str, ...] = ()  # installed packages that contain its data: their versions are part of the key
     module: str = ""  # the module whose code is part of the key; by default the one that defines `open`
+    largest_task: int | None = None  # training images in the largest task; None: all are as large as the smallest
+    # What the field `domains` of a run may name, and the data of each; None: built in. Empty: there is no such choice.
+    domains: Mapping[str, Dataset | None] = field(default_factory=dict)
 
-    def missing(self) -> str:
-        """Empty if the data is there; else one sentence: what is missing, where it should be, which command gets it."""
-        if self.dataset is None or not (problem := self.dataset.problem()):
-            return ""
-        return f"{self.name} needs {self.dataset.title}, {problem}; get it with: mgem data fetch {self.dataset.name}."
+    def datasets(self, domains: Sequence[str] = ()) -> list[Dataset]:
+        """The data that is not built in: of these domains, or of all."""
+        all_parts = (self.dataset, *(self.domains[name] for name in domains or self.domains))
+        return list({part.name: part for part in all_parts if part}.values())
+
+    def missing(self, domains: Sequence[str] = (), thorough: bool = False) -> str:
+        """Empty if the data is there; else one sentence: what is missing, where it should be, how to get it."""
+        for dataset in self.datasets(domains):
+            if problem := dataset.problem(thorough):
+                return f"{self.name} needs {dataset.title}, {problem}; {dataset.remedy}."
+        return ""
 
 
 BENCHMARKS: dict[str, Benchmark] = {}
@@ -63,5 +82,6 @@ for _module in pkgutil.iter_modules(__path__):
     if not _module.name.startswith("_"):
         importlib.import_module(f"{__name__}.{_module.name}")
 
-for _benchmark in sorted(BENCHMARKS.values(), key=lambda benchmark: benchmark.dataset is not None):
-    BENCHMARKS[_benchmark.name] = BENCHMARKS.pop(_benchmark.name)  # built-in benchmarks come first
+# In menus, built-in benchmarks come first, and those whose tasks are domains after the others.
+for _benchmark in sorted(BENCHMARKS.values(), key=lambda benchmark: (bool(benchmark.datasets()), bool(benchmark.domains))):
+    BENCHMARKS[_benchmark.name] = BENCHMARKS.pop(_benchmark.name)

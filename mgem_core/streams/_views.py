@@ -32,6 +32,11 @@ def rotated(degrees: float, side: int) -> View:
     return view
 
 
+def standardised(mean: float, deviation: float) -> View:
+    """Show pixels of that mean and standard deviation as ones of mean 0 and standard deviation 1."""
+    return lambda x: (x - mean) / deviation
+
+
 def _bilinear_rotation(degrees: float, side: int) -> tuple[Tensor, Tensor]:
     """For every target pixel its four source pixels, index [4, side²], and their weights [4, side²]."""
     angle, centre = np.deg2rad(degrees), (side - 1) / 2

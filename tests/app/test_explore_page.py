@@ -56,6 +56,18 @@ def test_a_network_that_cannot_take_the_images_is_explained_in_a_sentence(store)
     assert "it needs images of at least 32 × 32, and mnist5k-rotations has 1 × 28 × 28" in texts(page)
 
 
+def test_a_benchmark_of_domains_lets_them_be_chosen_and_others_do_not(store):
+    page = open_explore()
+    assert "Domains" not in [one.label for one in page.text_input]
+    page.multiselect(key="run benchmarks").set_value(["digits-domains"]).run()
+    page.text_input(key="run domains").input("uci+mnist").run()
+    page.number_input(key="run tasks").set_value(None).run()
+    assert not page.exception
+    button(page, "Launch").click().run()
+    assert {record["config"]["domains"] for record in store.run_records()} == {"uci+mnist"}
+    assert {record["config"]["tasks"] for record in store.run_records()} == {2}
+
+
 def test_a_custom_partition_may_name_parts_of_the_network(store):
     page = open_explore()
     page.selectbox(key="run network").select("resnet18").run()

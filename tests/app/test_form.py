@@ -87,6 +87,27 @@ def test_what_can_be_launched_is_no_problem(monkeypatch, tmp_path):
     assert missing.endswith("mgem data fetch mnist.")
 
 
+def test_domains_are_chosen_and_ordered_in_the_form():
+    values = {**form.DEFAULTS, "benchmarks": ["digits-domains"], "seeds": [0], "strengths": [0.5]}
+    chosen = {**values, "domains": "uci+mnist, mnist+uci+photographs"}
+    problem, runs = form.expand_form(chosen)
+    assert not problem
+    assert [(run.domains, run.tasks) for run in runs] == [("uci+mnist", 2), ("mnist+uci+photographs", 3)]
+    assert form.form_values(form.build_spec(chosen))["domains"] == "uci+mnist,mnist+uci+photographs"
+    assert [run.domains for run in form.expand_form(values)[1]] == [""]
+    assert form.expand_form({**values, "domains": "uci+usps"})[0].startswith(
+        "domains is 'uci+usps'; digits-domains has mnist"
+    )
+
+
+def test_only_the_domains_that_are_chosen_need_their_data(monkeypatch, tmp_path):
+    monkeypatch.setenv("MGEM_DATA", str(tmp_path))
+    values = {**form.DEFAULTS, "benchmarks": ["digit-five"]}
+    assert form.expand_form({**values, "domains": "synthetic"})[0] == ""
+    assert form.expand_form({**values, "domains": "synthetic+usps"})[0].startswith("digit-five needs USPS")
+    assert form.expand_form(values)[0].startswith("digit-five needs MNIST")
+
+
 def test_a_partition_is_a_block_per_tensor_coloured_by_module():
     html = partition_bar(network_layers("mlp", "mnist5k-permutations"), 3)
     assert html.count("<span title=") == 6

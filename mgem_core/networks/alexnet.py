@@ -1,0 +1,68 @@
+"""torchvision's AlexNet, fitted to images of 32 × 32.
+
+What was fitted, and why: the first convolution, of 11 × 11 with stride 4, would leave 7 × 7 of 32 × 32, too little for
+three poolings, so it is one of 3 × 3 with stride 2; the poolings are of 2 × 2, not of overlapping 3 × 3; and the classifier
+gets the 2 × 2 positions that are left, where torchvision's would get 6 × 6 copies of them. Weights start as in GEM's
+published code, like those of the paper's networks.
+
+There is no dropout. A step must be a function of the run's state alone, so that a resumed run repeats the undisturbed one
+bit by bit; and runs like GEM's see each image about once, which leaves little to overfit.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from mgem_core.networks import Network, register
+from mgem_core.networks._layer import Layer, Shape, conv, linear, scaled
+
+if TYPE_CHECKING:
+    from torch import nn
+
+CONVOLUTIONS = ((0, 64, 3), (3, 192, 5), (6, 384, 3), (8, 256, 3), (10, 256, 3))  # place in `features`, width, kernel
+POOLINGS = (2, 5, 12)
+HIDDEN = 4096
+SIDE = 2  # of what the classifier sees
+
+
+def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
+    inputs, parts = shape[0], []
+    for place, full, kernel in CONVOLUTIONS:
+        parts.append(conv(f"features.{place}", inputs, scaled(full, width), kernel, bias=True))
+        inputs = scaled(full, width)
+    hidden = scaled(HIDDEN, width)
+    sizes = ((1, inputs * SIDE**2, hidden), (4, hidden, hidden), (6, hidden, classes))
+    return [*parts, *(linear(f"classifier.{place}", *size) for place, *size in sizes)]
+
+
+def build(shape: Shape, classes: int, width: float) -> nn.Module:
+    from torch import nn
+
+    from mgem_core.networks._initialised import conv, linear
+
+    features: dict[str, nn.Module] = {f"{place}": nn.MaxPool2d(2) for place in POOLINGS}
+    inputs = shape[0]
+    for place, full, kernel in CONVOLUTIONS:
+        stride = 1 if place else 2
+        features[f"{place}"] = conv(inputs, scaled(full, width), kernel, stride, padding=kernel // 2, bias=True)
+        features[f"{place + 1}"] = nn.ReLU()
+        inputs = scaled(full, width)
+    hidden = scaled(HIDDEN, width)
+    classifier: dict[str, nn.Module] = {
+        "1": linear(inputs * SIDE**2, hidden), "2": nn.ReLU(),
+        "4": linear(hidden, hidden), "5": nn.ReLU(),
+        "6": linear(hidden, classes),
+    }  # fmt: skip
+    return nn.Sequential(
+        OrderedDict(
+            features=nn.Sequential(OrderedDict(sorted(features.items(), key=lambda part: int(part[0])))),
+            avgpool=nn.AdaptiveAvgPool2d(SIDE),
+            flat=nn.Flatten(),
+            classifier=nn.Sequential(OrderedDict(classifier)),
+        )
+    )
+
+
+# 15 pixels, halved by the first convolution and by each pooling, leave one.
+register(Network("alexnet", layers, build, smallest_side=15, images_per_pass=256))

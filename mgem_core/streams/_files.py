@@ -1,0 +1,83 @@
+"""Files of datasets: whether they are there, complete and unaltered, and how they are downloaded."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Mapping
+from functools import lru_cache, wraps
+from pathlib import Path
+from typing import TypeVar
+
+from mgem_core.home import data_root, partial_of
+
+R = TypeVar("R")
+Check = Callable[[Path], str]  # why a file is damaged, as words in parentheses; empty if it is not
+
+
+def find_problem(folder: Path, checks: Mapping[str, Check]) -> str:
+    """Empty if all files are there and pass their checks; else what is wrong with the first, as part of a sentence."""
+    for name, check in checks.items():
+        path = folder / name
+        try:
+            damage = check(path)
+        except (FileNotFoundError, NotADirectoryError):
+            others_exist = any((folder / other).exists() for other in checks)
+            return f"{f'whose file {name}' if others_exist else 'which'} is not in {folder}"
+        except OSError as error:
+            return f"whose file {path} cannot be read ({error.strerror})"
+        if damage:
+            return f"whose file {path} is damaged ({damage})"
+    return ""
+
+
+def once_per_file(function: Callable[[Path], R]) -> Callable[[Path], R]:
+    """Remember what was found out about a file until it changes."""
+
+    @lru_cache(maxsize=100)
+    def remembered(path: Path, changed: int, size: int) -> R:
+        return function(path)
+
+    @wraps(function)
+    def ask(path: Path) -> R:
+        status = path.stat()
+        return remembered(path, status.st_mtime_ns, status.st_size)
+
+    return ask
+
+
+@once_per_file
+def md5_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest()
+
+
+def exists(path: Path) -> str:
+    path.stat()  # raises if it does not
+    return ""
+
+
+def has_size(expected: int) -> Check:
+    def check(path: Path) -> str:
+        size = path.stat().st_size
+        return "" if size == expected else f"it has {size} bytes, not {expected}"
+
+    return check
+
+
+def has_md5(expected: str) -> Check:
+    return lambda path: "" if md5_of(path) == expected else "its checksum is not the published one"
+
+
+def download(name: str, fetch: Callable[[Path], object], files: Mapping[str, Path]) -> None:
+    """Let `fetch` download into a temporary folder, then move its files to their places: all of them or none."""
+    temporary = partial_of(data_root() / name)
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        fetch(temporary)
+        for file, place in files.items():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            (temporary / file).replace(place)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,0 +1,89 @@
+"""MNIST-M (Ganin et al. 2016): MNIST's digits on patches of photographs. A domain of digit_five.py.
+
+The folder mnist_m, as its authors packed it; or, if that is not there, a sample of the images in digit-five/mnist_m.npz.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from mgem_core.home import data_root
+from mgem_core.randomness import rng
+from mgem_core.streams import Dataset, _files, _npz
+from mgem_core.streams._domains import Images, Parts, read_image
+
+PARTS = {"mnist_m_train": 5000, "mnist_m_test": 1000}  # folder → images that are read of it, at most
+BY_HAND = "unpack mnist_m.tar.gz of its authors, which has this folder, or leave out the domain"
+
+
+def sample() -> Path:
+    return data_root() / "digit-five" / "mnist_m.npz"
+
+
+def has_only_sample() -> bool:
+    return sample().exists() and not folder_of_authors().exists()
+
+
+def folder_of_authors() -> Path:
+    return data_root() / "mnist_m"
+
+
+def folder() -> Path:
+    return sample().parent if has_only_sample() else folder_of_authors()
+
+
+def find_problem(thorough: bool = False) -> str:
+    if has_only_sample():
+        return _npz.find_problem(sample(), thorough)
+    check = _find_damage if thorough else _files.exists
+    return _files.find_problem(folder_of_authors(), {f"{part}_labels.txt": check for part in PARTS})
+
+
+def _find_damage(path: Path) -> str:
+    try:
+        digits = list(_labels(path).values())
+    except ValueError:
+        return "not every line has the name of an image and its digit"
+    fewest = _npz.FEWEST if path.name.startswith("mnist_m_train") else 1
+    return "" if len(digits) >= fewest else f"it has {len(digits)} lines; at least {fewest} are needed"
+
+
+def _labels(path: Path) -> dict[str, int]:
+    """The digit in each image, from lines like "00000000.png 5"."""
+    pairs = (line.split() for line in path.read_text().splitlines())
+    labels = {name: int(digit) for name, digit in pairs}
+    if not set(labels.values()) <= set(range(10)):
+        raise ValueError("a label that is no digit")
+    return labels
+
+
+def read() -> Parts:
+    if has_only_sample():
+        return _npz.read(sample())
+    train, test = (_read_part(folder_of_authors() / part, count) for part, count in PARTS.items())
+    return train, test
+
+
+@cache
+def _read_part(folder: Path, count: int) -> Images:
+    """A random sample of the images, the same for every seed: to read them all takes a minute."""
+    labels = _labels(folder.with_name(f"{folder.name}_labels.txt"))
+    names = sorted(labels)
+    chosen = [names[i] for i in rng(0, folder.name).permutation(len(names))[:count]]
+    pixels = np.stack([read_image(folder / name) for name in chosen])
+    return Images(pixels, np.array([labels[name] for name in chosen]))
+
+
+DATASET = Dataset(
+    "mnist-m",
+    "MNIST-M",
+    folder,
+    find_problem,
+    None,
+    "14 MB for a sample of 6,000 images",
+    by_hand=BY_HAND,
+    version=lambda: _npz.version(sample()) if has_only_sample() else "whole",
+)

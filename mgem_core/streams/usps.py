@@ -1,0 +1,57 @@
+"""USPS: digits of 16 × 16 pixels from envelopes. A domain of digit_five.py, in torchvision's layout under data_root()."""
+
+from __future__ import annotations
+
+import bz2
+from pathlib import Path
+
+import numpy as np
+
+from mgem_core.home import data_root
+from mgem_core.streams import Dataset, _files
+from mgem_core.streams._domains import Images, Parts
+
+SIDE = 16
+IMAGES = {"usps.bz2": 7291, "usps.t.bz2": 2007}
+
+
+@_files.once_per_file
+def read_file(path: Path) -> Images:
+    """Each line has a label from 1 to 10 and 256 values from −1 to 1 as 1:value, 2:value, …"""
+    words = bz2.decompress(path.read_bytes()).replace(b":", b" ").split()
+    table = np.array(words, dtype=np.float32).reshape(-1, 1 + 2 * SIDE**2)
+    pixels = (table[:, 2::2] + 1) / 2 * 255
+    return Images(pixels.astype(np.uint8).reshape(-1, SIDE, SIDE), table[:, 0].astype(np.int64) - 1)
+
+
+def read() -> Parts:
+    train, test = (read_file(data_root() / name) for name in IMAGES)
+    return train, test
+
+
+def find_damage(path: Path) -> str:
+    path.stat()  # raises if it is not there
+    try:
+        images = len(read_file(path).labels)
+    except (OSError, EOFError, ValueError) as error:  # bz2 compares the content with a checksum
+        if isinstance(error, OSError) and error.errno:  # it is the disk that failed
+            raise
+        return "it is truncated, or its content does not fit its checksum"
+    return "" if images == IMAGES[path.name] else f"it has {images} digits, not {IMAGES[path.name]}"
+
+
+def fetch() -> None:
+    from torchvision.datasets import USPS
+
+    def get(root: Path) -> None:
+        for train in (True, False):
+            USPS(root, train, download=True)
+
+    _files.download("usps", get, {name: data_root() / name for name in IMAGES})
+
+
+def find_problem(thorough: bool = False) -> str:
+    return _files.find_problem(data_root(), dict.fromkeys(IMAGES, find_damage if thorough else _files.exists))
+
+
+DATASET = Dataset("usps", "USPS", data_root, find_problem, fetch, "8 MB to download and on disk")

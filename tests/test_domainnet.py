@@ -1,0 +1,160 @@
+"""Images in folders DOMAIN/CLASS/: coloured squares everywhere, the real PACS where MGEM_DATA has it."""
+
+import os
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from mgem_core import RunConfig, UsageError, run
+from mgem_core.streams import BENCHMARKS, domainnet
+
+real = pytest.mark.skipif(
+    not os.environ.get("MGEM_DATA") or bool(BENCHMARKS["pacs"].missing()),
+    reason="MGEM_DATA names no folder with pacs in it",
+)
+
+
+def write_class(folder, count, colour=(0, 0, 0), size=(12, 8)):
+    folder.mkdir(parents=True)
+    for i in range(count):
+        Image.new("RGB", size, colour).save(folder / f"{i:03}.png")
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """Every domain has twelve classes; the red of an image is its class, its green the domain."""
+    monkeypatch.setenv("MGEM_DATA", str(tmp_path))
+    monkeypatch.setattr(domainnet, "FEWEST", 5)
+    domainnet.read_task.cache_clear()
+    for d, domain in enumerate(("clipart", "real", "sketch")):
+        for c in range(12):
+            write_class(tmp_path / "domainnet" / domain / f"class{c:02}", 10, (20 * c, 100 * d, 255))
+    yield tmp_path
+    domainnet.read_task.cache_clear()
+
+
+def classes_of(stream, task):
+    """The class of each training image of a task, from its red, by label."""
+    red = stream.images[stream.tasks[task].train].view(-1, *domainnet.SHAPE)[:, 0, 0, 0] // 20
+    labels = stream.labels[stream.tasks[task].train]
+    return {int(label): set(red[labels == label].tolist()) for label in labels.unique()}
+
+
+def test_two_tasks_of_five_classes_each_from_its_own_domain(root):
+    stream = BENCHMARKS["domainnet"].open(2, 0, ("sketch", "clipart"))
+    assert stream.images.dtype == torch.uint8
+    assert [task.name.partition(":")[0] for task in stream.tasks] == ["sketch", "clipart"]
+    drawn = [classes_of(stream, t) for t in (0, 1)]
+    assert [list(one) for one in drawn] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+    assert all(len(reds) == 1 for one in drawn for reds in one.values())
+    assert len({red for one in drawn for reds in one.values() for red in reds}) == 10
+    for t, (task, green) in enumerate(zip(stream.tasks, (200, 0), strict=True)):
+        x = stream.batch(t, task.train).x
+        assert x.shape == (40, 3, 96, 96)
+        assert x[:, 1].mul(255).round().unique().tolist() == [green]
+        assert (len(task.train), len(task.test)) == (40, 10)
+        assert stream.mask(t).nonzero().flatten().tolist() == list(task.classes) == list(drawn[t])
+
+
+def test_the_seed_draws_the_classes_and_the_images(root):
+    a, same, other = (BENCHMARKS["domainnet"].open(2, seed, ("sketch", "real")) for seed in (1, 1, 2))
+    assert [task.name for task in a.tasks] == [task.name for task in same.tasks]
+    assert torch.equal(a.images, same.images)
+    assert [task.name for task in a.tasks] != [task.name for task in other.tasks]
+
+
+def test_without_a_choice_the_seed_draws_an_ordered_pair(root):
+    available = ("clipart", "real", "sketch")
+    pairs = {
+        tuple(task.name.partition(":")[0] for task in domainnet.open_stream("domainnet", available, 2, seed, ()).tasks)
+        for seed in range(40)
+    }
+    assert pairs == {(a, b) for a in available for b in available if a != b}
+
+
+def test_with_fewer_than_ten_classes_the_second_task_reuses_as_few_as_possible(root):
+    for domain in ("sketch", "real"):
+        for path in sorted((root / "domainnet" / domain).iterdir())[7:]:
+            path.rename(root / f"{domain} {path.name}")
+    one, two = domainnet.draw_classes([root / "domainnet" / domain for domain in ("sketch", "real")], 0)
+    assert [len(set(one)), len(set(two)), len({*one, *two})] == [5, 5, 7]
+
+
+def test_a_class_with_few_images_or_in_one_domain_only_is_not_drawn(root):
+    write_class(root / "domainnet" / "sketch" / "rare", 4)
+    write_class(root / "domainnet" / "real" / "rare", 9)
+    write_class(root / "domainnet" / "real" / "elsewhere", 9)
+    drawn = [
+        name
+        for seed in range(20)
+        for classes in domainnet.draw_classes([root / "domainnet" / "sketch", root / "domainnet" / "real"], seed)
+        for name in classes
+    ]
+    assert not {"rare", "elsewhere"} & set(drawn)
+
+
+def test_of_a_large_class_the_seed_draws_some_images(root, monkeypatch):
+    monkeypatch.setattr(domainnet, "MOST", 5)
+    stream = BENCHMARKS["domainnet"].open(2, 0, ("sketch", "real"))
+    assert [(len(task.train), len(task.test)) for task in stream.tasks] == [(20, 5), (20, 5)]
+
+
+def test_an_image_is_resized_and_its_colours_are_red_green_and_blue(tmp_path):
+    pixels = np.zeros((40, 60, 3), np.uint8)
+    pixels[:, :30] = (255, 0, 0)
+    pixels[:, 30:] = (0, 0, 255)
+    Image.fromarray(pixels).save(tmp_path / "half.png")
+    red, green, blue = domainnet._read_pixels(tmp_path / "half.png").reshape(domainnet.SHAPE)
+    assert (red[:, :40] == 255).all()
+    assert (red[:, 56:] == 0).all()
+    assert not green.any()
+    assert (blue[:, 56:] == 255).all()
+
+
+def test_a_run_learns_from_the_folders(root):
+    fields = {"domains": "sketch+real", "network": "conv-small", "iterations": 2, "batch_size": 8, "memory": 8}
+    *_, finished = run(RunConfig(benchmark="domainnet", **fields))
+    assert finished.status == "finished"
+
+
+def test_a_damaged_image_is_named(root):
+    first = domainnet.draw_classes([root / "domainnet" / "sketch", root / "domainnet" / "real"], 0)[0][0]
+    damaged = root / "domainnet" / "sketch" / first / "003.png"
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[: len(content) // 2])
+    with pytest.raises(UsageError) as caught:
+        run(RunConfig(benchmark="domainnet", domains="sketch+real"))
+    assert str(caught.value).startswith(f"{damaged} is not an image that can be read (")
+    assert str(caught.value).endswith("); replace it or remove it.")
+
+
+def test_what_is_missing_is_one_sentence(root):
+    assert not RunConfig(benchmark="domainnet", domains="sketch+real").missing_data()
+    quickdraw = root / "domainnet" / "quickdraw"
+    remedy = (
+        "unpack quickdraw.zip from http://ai.bu.edu/M3SDA so that each class has a folder there, or name other domains."
+    )
+    config = RunConfig(benchmark="domainnet", domains="sketch+quickdraw")
+    assert config.missing_data() == f"domainnet needs DomainNet quickdraw, which is not in {quickdraw}; {remedy}"
+    for c in range(4):
+        write_class(quickdraw / f"class{c}", 5)
+    needed = "does not have 5 classes with at least 5 images (.jpg, .jpeg, .png)"
+    assert config.missing_data() == f"domainnet needs DomainNet quickdraw, whose folder {quickdraw} {needed}; {remedy}"
+    with pytest.raises(UsageError, match="domainnet needs DomainNet infograph"):
+        run(RunConfig(benchmark="domainnet", tasks=2))
+
+
+def test_domains_without_common_classes_are_one_sentence(root):
+    for c in range(5):
+        write_class(root / "domainnet" / "painting" / f"other{c}", 5)
+    with pytest.raises(UsageError, match="have 0 classes of at least 5 images in common; 5 are needed"):
+        run(RunConfig(benchmark="domainnet", domains="painting+real"))
+
+
+@real
+def test_the_real_images_are_there_and_can_be_learned():
+    fields = {"network": "conv-small", "iterations": 60, "probe_every": 0, "lr": 0.03}
+    *_, finished = run(RunConfig(benchmark="pacs", domains="sketch", method="single", **fields))
+    assert finished.acc > 40
