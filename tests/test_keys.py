@@ -53,7 +53,7 @@ EDITS_THAT_DECIDE = {
     "what benchmarks share": ("streams/_digits.py", '"permutation", t', '"permutation", t + 1'),
     "the network": ("networks/mlp.py", "HIDDEN = 100", "HIDDEN = 99"),
     "what networks share": ("networks/_initialised.py", "xavier_uniform_", "xavier_normal_"),
-    "what all methods share": ("learners/_learner.py", "alpha=-self.config.lr", "alpha=-2 * self.config.lr"),
+    "what all methods share": ("learners/_learner.py", "step.z, -self.config.lr", "step.z, -2 * self.config.lr"),
 }
 EDITS_THAT_DO_NOT = {
     "a docstring": ("engine.py", '"""run(config) → events', '"""Other words; run(config) → events'),

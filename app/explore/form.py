@@ -12,7 +12,7 @@ from mgem_core.config import explain
 from mgem_core.figures.style import family
 from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, method_specific_fields, uses
 from mgem_core.networks import NETWORKS
-from mgem_core.presets import STRENGTHS
+from mgem_core.presets import DIRECTION_ALONE, STRENGTHS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec, missing_data
 
@@ -35,6 +35,7 @@ DEFAULTS: dict[str, Any] = {
     **{"benchmarks": ["mnist5k-permutations"], "network": "", "families": ["GEM"], "modules": [4], "splits": [2]},
     **{"domains": "", "partition": "", "strengths": STRENGTHS, "seeds": [0, 1, 2, 3], "device": "auto"},
     **{name: [RunConfig.model_fields[name].default] for name in CHOICES},
+    **{name: [value] for name, value in DIRECTION_ALONE.items()},  # as in the presets
     **dict.fromkeys(NUMBERS),
 }
 
