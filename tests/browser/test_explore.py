@@ -267,7 +267,7 @@ def test_a_reload_leaves_the_form_as_it_was_edited(page, finished):
     wait_until_still(page)
     ewc.click()
     expect(page.get_by_text("56 runs")).to_be_visible()
-    page.wait_for_function("sessionStorage.getItem('mgem form').includes('EWC')")
+    page.wait_for_function("sessionStorage.getItem('mgem form')?.includes('EWC')")
     page.reload()
     expect(page.get_by_text("56 runs")).to_be_visible()
     expect(ewc).to_have_attribute("aria-pressed", "true")
