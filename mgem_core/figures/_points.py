@@ -26,8 +26,13 @@ def error_column(name: str, view: View) -> str | None:
 
 
 def drawn(points: pd.DataFrame, view: View, at: Sequence[str]) -> pd.DataFrame:
-    """The points that a plot shows: those that are known at these columns, without those that the view hides."""
+    """The points that a plot shows: those that are known at these columns, without those that the view hides.
+
+    Accuracies after fewer tasks are left out as long as their runs go on: they would be compared with those after more.
+    """
     known = points.dropna(subset=list(at))
+    if set(at) & set(ACCURACIES):
+        known = known[(known["learned"] == known["learned"].max()) | (known["active"] == 0)]
     return known[known["front"]] if view.hide_dominated and points["front"].any() else known
 
 

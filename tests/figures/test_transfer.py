@@ -9,6 +9,7 @@ from figures.lines import drawn_line, legend
 from mgem_core.analysis import View
 from mgem_core.figures import transfer
 from mgem_core.figures._labels import SCREEN
+from mgem_core.figures.selection import Selection
 from mgem_core.sweeps import SweepSpec
 
 
@@ -71,3 +72,17 @@ def test_labels_of_equal_acc_cover_no_point(points):
             for bwd, fwd in points[["bwd", "fwd"]].dropna().to_numpy():
                 x, y = pixel(bwd, fwd, plot)
                 assert not (left < x < left + 30 and bottom < y < bottom + 10)
+
+
+def test_a_run_that_has_learned_fewer_tasks_joins_when_it_has_caught_up(tmp_path):
+    spec = SweepSpec(base=SMALL, grid={"strength": [0.0, 0.1, 0.5]})
+    store = filled_store(tmp_path / "runs.db", spec, finishes=lambda run: run != 2)  # which has learned two of three tasks
+    points = Selection(store, 1).points()
+    assert points["learned"].tolist() == [3, 2, 3]
+    assert drawn_keys(points, View()) == set(points.loc[points["learned"] == 3, "key"])
+    after_two = View(after=2)
+    assert drawn_keys(Selection(store, 1, view=after_two).points(), after_two) == set(points["key"])
+
+
+def drawn_keys(points, view):
+    return {key for trace in transfer.screen(points, view)["data"] for key in trace.get("customdata", [])}
