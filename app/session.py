@@ -104,7 +104,7 @@ def rerun_when_changed(store: Store, name: str, read: Callable[[], Any]) -> None
 
     def look() -> None:
         rerun_if_replaced(store)
-        if read_once(name, store, None, read) != before:
+        if read_once(name, store, before, read) != before:  # about what this page showed: another sweep has other counts
             st.rerun()
 
     st.fragment(explain_errors(look), run_every=IDLE_SECONDS)()

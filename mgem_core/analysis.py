@@ -1,7 +1,7 @@
 """Runs → points: one row per configuration, its means over seeds, and what they show in words. Pure functions on frames."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
@@ -71,6 +71,7 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
     diverged or was cancelled has no measures, except in a view after a task that it did learn. NaN: unknown or not finite.
     """
     runs = runs[runs["benchmark"] == (view.benchmark or benchmarks(runs)[0])] if len(runs) else runs
+    runs = _one_per_seed(runs)
     of_runs = [_measures(measured[run], view) for run in runs["id"]]
     measures = np.array([values for values, _ in of_runs], float).reshape(-1, len(MEASURES))
     learned = np.array([len(curve) for _, curve in of_runs], int)
@@ -93,6 +94,17 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
         **dict(zip(MEASURES, measures.T, strict=True)),
     }
     return runs.assign(**columns)
+
+
+def _one_per_seed(runs: pd.DataFrame) -> pd.DataFrame:
+    """One run per configuration and seed: a finished one if there is one, and of several the newest.
+
+    A sweep that was extended after its code was edited has runs of both versions.
+    """
+    if not runs.duplicated(["configuration", "seed"]).any():
+        return runs
+    order = runs.assign(is_finished=runs["status"] == "finished").sort_values(["is_finished", "id"])
+    return runs.loc[order.drop_duplicates(["configuration", "seed"], keep="last").index.sort_values()]
 
 
 def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
@@ -148,12 +160,20 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
 def runs_to_compare(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
     """One row per run and line that it belongs to, as `paired.compare` takes them; a strength per task counts as its mean.
 
-    Configurations of which no run has finished or still can are left out.
+    Configurations of which no run has finished or still can are left out, and those with strengths per task whose mean is
+    the strength of another: they have no place of their own on the line.
     """
     frame = run_measures(runs, measured, view).explode("lines")
-    frame = frame.assign(line=frame["lines"], q=[np.mean(q) for q in frame["q"]], is_finished=frame["status"] == "finished")
+    has_list = np.array([isinstance(q, list | tuple) for q in frame["q"]], bool)
+    frame = frame.assign(line=frame["lines"], q=frame["q"].map(mean_strength), is_finished=frame["status"] == "finished")
     has_results = frame["status"].isin(["finished", "running", "queued"]).groupby(frame["configuration"]).transform("any")
-    return frame.loc[has_results, ["line", "label", "q", "seed", "is_finished", *MEASURES]]
+    same_place = frame.groupby(["line", "q"], dropna=False)["configuration"].transform("nunique") > 1
+    return frame.loc[has_results & ~(same_place & has_list), ["line", "label", "q", "seed", "is_finished", *MEASURES]]
+
+
+def mean_strength(q: float | Sequence[float]) -> float:
+    """Of strengths per task; rounded, so that 0.1 and 0.2 have the same mean as 0.15."""
+    return round(float(np.mean(q)), 9)
 
 
 def default_baseline(runs: pd.DataFrame) -> str:

@@ -154,7 +154,8 @@ def shared_tables(runs: pd.DataFrame) -> tuple[list[int], dict[str, Table]]:
     """
     lines = list(dict.fromkeys(runs["line"]))
     seeds = shared_seeds(runs, lines)
-    shared = runs[runs["seed"].isin(seeds)].sort_values(["seed", "q"]).drop_duplicates(["line", "seed", "q"])
+    shared = runs[runs["seed"].isin(seeds) & runs["is_finished"]].sort_values(["seed", "q"], kind="stable")
+    shared = shared.drop_duplicates(["line", "seed", "q"])
     names = ("q", "x", "y", "acc", "fwd", "bwd")
     rows = {line: shared[shared["line"] == line] for line in lines} if seeds else {}
     return seeds, {

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
+from filled_store import SMALL, filled_store
 
 from mgem_core import RunConfig, analysis, frames, measurements, run, text
 from mgem_core.analysis import View
 from mgem_core.events import Finished, Probed, Started, TaskLearned
 from mgem_core.figures import frontier, transfer
+from mgem_core.figures.selection import Selection
 from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
@@ -376,3 +378,22 @@ def test_the_values_of_each_seed_are_there_when_the_view_shows_them(store):
     row = points(store, View(errors="seeds")).iloc[0]
     assert row["by_seed"][1]["acc"] - row["by_seed"][0]["acc"] == pytest.approx(2.0)
     assert "by_seed" not in points(store)
+
+
+def test_a_seed_that_was_trained_twice_counts_once():
+    """A sweep that was extended after its code was edited has runs of both versions: the newest finished one counts."""
+    rows = [
+        (1, "a", 0, "finished"),
+        (2, "a", 1, "finished"),
+        (3, "a", 0, "finished"),
+        (4, "a", 1, "running"),
+        (5, "b", 0, "failed"),
+    ]
+    runs = pd.DataFrame(rows, columns=["id", "configuration", "seed", "status"])
+    assert analysis._one_per_seed(runs)["id"].tolist() == [2, 3, 5]
+
+
+def test_strengths_per_task_with_the_mean_of_another_strength_are_not_compared_as_if_they_were_it(tmp_path):
+    spec = SweepSpec(base=SMALL, grid={"modules": [1, 4], "strength": [0.15, 0.5, [0.1, 0.2]], "seed": [0, 1, 2, 3]})
+    rows = Selection(filled_store(tmp_path / "runs.db", spec), 1).runs_to_compare()
+    assert rows.groupby(["line", "q"]).size().tolist() == [4] * 4

@@ -16,7 +16,7 @@ from torchvision.datasets import SVHN, USPS
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli import main
 from mgem_core.keys import expected_keys
-from mgem_core.streams import BENCHMARKS, digit_five, mnist, mnist_m, svhn, usps
+from mgem_core.streams import BENCHMARKS, _npz, digit_five, mnist, mnist_m, svhn, usps
 
 BENCHMARK = BENCHMARKS["digit-five"]
 real = pytest.mark.skipif(
@@ -269,3 +269,11 @@ def test_a_few_steps_on_real_digits_beat_chance():
     fields = {"network": "conv-small", "batch_size": 32, "iterations": 60, "probe_every": 0}
     *_, finished = run(RunConfig(benchmark="digit-five", domains="usps", method="single", **fields))
     assert finished.acc > 70
+
+
+def test_a_sample_that_was_replaced_is_read_again(root):
+    path = root / "digit-five" / "mnist_m.npz"
+    before, version = _npz.read(path)[0].pixels, _npz.version(path)
+    np.savez_compressed(path, **arrays(61, 30, seed=9))
+    assert _npz.version(path) != version
+    assert len(_npz.read(path)[0].pixels) == 61 != len(before)

@@ -158,3 +158,15 @@ def test_the_real_images_are_there_and_can_be_learned():
     fields = {"network": "conv-small", "iterations": 60, "probe_every": 0, "lr": 0.03}
     *_, finished = run(RunConfig(benchmark="pacs", domains="sketch", method="single", **fields))
     assert finished.acc > 40
+
+
+def test_an_image_that_is_added_changes_the_keys_of_runs_and_what_they_read(root):
+    folder = root / "domainnet" / "real"
+    before = domainnet.version(folder)
+    assert before == domainnet.version(folder)
+    assert domainnet.version(root / "nowhere") == ""
+    images = len(BENCHMARKS["domainnet"].open(2, 0, ("real", "sketch")).images)
+    for c in range(12):
+        Image.new("RGB", (12, 8)).save(folder / f"class{c:02}" / "new.png")
+    assert domainnet.version(folder) != before
+    assert len(BENCHMARKS["domainnet"].open(2, 0, ("real", "sketch")).images) == images + 5

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from mgem_core import networks
+from mgem_core import RunConfig, learners, networks
 from mgem_core.gradients import descend, full_gradient, losses, squared_gradients
 from mgem_core.linear_chain import RowsAndBatch, chain_of
 from mgem_core.memory import pack
@@ -178,3 +178,12 @@ def test_a_deeper_chain_is_one_too():
     _, g, G = (one_pass := RowsAndBatch(chain_of(network), pack([row])))(batch)
     assert_close(one_pass.split(g), by_autograd(network, batch)[1])
     assert_close(one_pass.split(G[0]), by_autograd(network, row)[1])
+
+
+def test_a_learner_lays_out_its_weights_before_anything_is_copied_from_them():
+    """Otherwise a resumed run would add up some numbers in another order than an undisturbed one."""
+    config = RunConfig(method="mer", tasks=2)
+    one = learners.create(config, config.benchmark_info.open(2, 0), torch.device("cpu"))
+    before = [p.stride() for p in one.network.parameters()]
+    assert chain_of(one.network)
+    assert [p.stride() for p in one.network.parameters()] == before

@@ -178,3 +178,10 @@ def test_words_say_when_only_the_correction_for_several_lines_forbids_a_claim():
     seeming = [v for v in verdicts if not v.distinguishable and (v.at_equal_x.low > 0 or v.at_equal_x.high < 0)]
     assert seeming
     assert all("no difference can be told, because 8 lines were compared." in paired.in_words(v) for v in seeming)
+
+
+def test_a_run_that_has_not_finished_does_not_stand_in_for_one_that_has():
+    runs = simulated(np.random.default_rng(13), ["GEM", "a"], 6)
+    running = runs[(runs["line"] == "a") & (runs["q"] == 1.0)].assign(is_finished=False, acc=0.0, y=0.0)
+    [expected], [found] = paired.compare(runs, "GEM"), paired.compare(pd.concat([running, runs]), "GEM")
+    assert found == expected

@@ -6,7 +6,7 @@ import streamlit as st
 from text import escape_markdown
 
 from explore.page_selection import PageSelection
-from mgem_core import paired
+from mgem_core import analysis, paired
 from mgem_core.paired import LEAST_SEEDS, Estimate, Verdict
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
@@ -31,8 +31,10 @@ def show_verdicts(selection: PageSelection) -> None:
     store, view, rows = selection.store, selection.view, selection.runs_to_compare()
     if rows["line"].nunique() < 2:
         return
-    subject = (*selection.subject, view.baseline)
-    verdicts = session.read_once("verdicts", store, subject, lambda: paired.compare(rows, view.baseline))
+    is_there = view.baseline in set(rows["line"])  # not if all of its runs have failed since it was chosen
+    baseline = view.baseline if is_there else analysis.default_baseline(rows)
+    subject = (*selection.subject, baseline)
+    verdicts = session.read_once("verdicts", store, subject, lambda: paired.compare(rows, baseline))
     seeds = len(verdicts[0].seeds) if verdicts else 0
     if seeds >= LEAST_SEEDS:
         st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))

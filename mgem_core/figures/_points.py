@@ -25,14 +25,20 @@ def error_column(name: str, view: View) -> str | None:
     return f"{name}_{suffix}" if suffix and name in MEASURES else None
 
 
-def drawn(points: pd.DataFrame, view: View, at: Sequence[str]) -> pd.DataFrame:
-    """The points that a plot shows: those that are known at these columns, without those that the view hides.
+def comparable(points: pd.DataFrame, at: Sequence[str]) -> pd.DataFrame:
+    """The points that are known at these columns.
 
     Accuracies after fewer tasks are left out as long as their runs go on: they would be compared with those after more.
     """
     known = points.dropna(subset=list(at))
     if set(at) & set(ACCURACIES):
         known = known[(known["learned"] == known["learned"].max()) | (known["active"] == 0)]
+    return known
+
+
+def drawn(points: pd.DataFrame, view: View, at: Sequence[str]) -> pd.DataFrame:
+    """The points that a plot shows: those that are comparable at these columns, without those that the view hides."""
+    known = comparable(points, at)
     return known[known["front"]] if view.hide_dominated and points["front"].any() else known
 
 

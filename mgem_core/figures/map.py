@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mgem_core import paired, text
-from mgem_core.analysis import View
+from mgem_core.analysis import View, mean_strength
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register, strength
 from mgem_core.figures._compared import Comparison, nothing_in_common, read_comparison
 from mgem_core.figures.selection import Selection
@@ -48,8 +48,8 @@ def data(selection: Selection) -> pd.DataFrame:
 
 def _values(points: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Means over seeds, as the table has them; a configuration that belongs to several lines is in each."""
-    cells = points.explode("lines")
-    cells = cells.assign(line=cells["lines"], q=[np.mean(q) for q in cells["q"]], value=cells[measure])
+    cells = _points.comparable(points, [measure]).explode("lines")
+    cells = cells.assign(line=cells["lines"], q=cells["q"].map(mean_strength), value=cells[measure])
     cells = cells.assign(low=np.nan, high=np.nan, p=np.nan, is_distinguishable=True, baseline="")
     return _ordered(cells[COLUMNS])
 
@@ -105,7 +105,7 @@ def grid(cells: pd.DataFrame, view: View) -> Grid:
         cell_text(value, is_told, view, decimals)
         for value, is_told in zip(cells["value"], cells["is_distinguishable"], strict=True)
     ]
-    columns = [NO_STRENGTH if np.isnan(q) else f"{q:g}" for q in cells["q"]]
+    columns = [NO_STRENGTH if np.isnan(q) else f"{q:.15g}" for q in cells["q"]]
     shades = cells["value"] * np.where(cells["is_distinguishable"], 1.0, PALE)
     frame = cells.assign(column=columns, text=texts, shade=shades)
     order = {

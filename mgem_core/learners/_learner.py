@@ -36,6 +36,8 @@ class Learner:
         """`networks`: their number, which divides the hidden widths; most methods have one."""
         from torch import nn
 
+        from mgem_core.linear_chain import chain_of
+
         self.config, self.stream = config, stream
         seeds = [int(rng(config.seed, "weights", i).integers(2**63)) for i in range(networks)]
         self.networks = nn.ModuleList(
@@ -46,6 +48,8 @@ class Learner:
 
             for network in self.networks:
                 compute_in_bf16(network, device)
+        for network in self.networks:
+            chain_of(network)  # now, because it changes how weights lie in memory, and with it the order of later sums
 
     @property
     def network(self) -> nn.Module:

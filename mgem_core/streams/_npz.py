@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ ARRAYS = ("x_train", "y_train", "x_test", "y_test")
 FEWEST = 1000  # training images
 
 
-@cache
+@once_per_file
 def read(path: Path) -> Parts:
     with np.load(path) as arrays:
         x, y, x_test, y_test = (arrays[name] for name in ARRAYS)

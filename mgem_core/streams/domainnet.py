@@ -5,6 +5,7 @@ The seed draws the classes, and the pair of domains if the run names none. The p
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -81,8 +82,22 @@ def draw_classes(folders: Sequence[Path], seed: int) -> list[list[str]]:
     return [[drawn[(t * PER_TASK + i) % len(drawn)] for i in range(PER_TASK)] for t in range(len(folders))]
 
 
+def version(folder: Path) -> str:
+    """A fingerprint of the names of a domain's images, which people bring by hand; empty if there are none."""
+    classes = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    return _hash_names(tuple((path, path.stat().st_mtime_ns) for path in classes)) if classes else ""
+
+
+@lru_cache(maxsize=16)
+def _hash_names(classes: tuple[tuple[Path, int], ...]) -> str:
+    """Of folders and when each changed last: an image that is added or removed changes that."""
+    names = [f"{folder.name}/{image}" for folder, _ in classes for image in sorted(_images_of(folder))]
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+
+
 @lru_cache(maxsize=2)  # the tasks of one run; the next runs of a sweep usually have the same seed
-def read_task(folder: Path, classes: tuple[str, ...], seed: int, task: int) -> Chosen:
+def read_task(folder: Path, version: str, classes: tuple[str, ...], seed: int, task: int) -> Chosen:
+    """`version` is that of the folder: what was read of another one is not taken for it."""
     images: list[np.ndarray] = []
     places: list[int] = []
     is_test: list[bool] = []
@@ -107,7 +122,7 @@ def open_stream(name: str, available: Sequence[str], tasks: int, seed: int, doma
     chosen = choose_domains(dict.fromkeys(available), domains, tasks, seed)
     folders = [data_root() / name / domain for domain in chosen]
     classes = draw_classes(folders, seed)
-    parts = [read_task(folder, tuple(classes[t]), seed, t) for t, folder in enumerate(folders)]
+    parts = [read_task(folder, version(folder), tuple(classes[t]), seed, t) for t, folder in enumerate(folders)]
     labels = np.concatenate([part.places + t * PER_TASK for t, part in enumerate(parts)])
     starts = np.cumsum([0, *(len(part.images) for part in parts)])
     return Stream(
@@ -143,6 +158,7 @@ def register_folders(name: str, title: str, source: str, domains: Mapping[str, s
             None,
             domains[domain],
             by_hand=f"unpack {source_of_domain} so that each class has a folder there, or name other domains",
+            version=lambda: version(data_root() / name / domain),
         )
 
     register(

@@ -5,7 +5,6 @@ The folder mnist_m, as its authors packed it; or, if that is not there, a sample
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -63,18 +62,30 @@ def _labels(path: Path) -> dict[str, int]:
 def read() -> Parts:
     if has_only_sample():
         return _npz.read(sample())
-    train, test = (_read_part(folder_of_authors() / part, count) for part, count in PARTS.items())
+    train, test = map(_read_part, _label_files())
     return train, test
 
 
-@cache
-def _read_part(folder: Path, count: int) -> Images:
+def _label_files() -> list[Path]:
+    return [folder_of_authors() / f"{part}_labels.txt" for part in PARTS]
+
+
+@_files.once_per_file
+def _read_part(label_file: Path) -> Images:
     """A random sample of the images, the same for every seed: to read them all takes a minute."""
-    labels = _labels(folder.with_name(f"{folder.name}_labels.txt"))
+    folder = label_file.with_name(label_file.name.removesuffix("_labels.txt"))
+    labels = _labels(label_file)
     names = sorted(labels)
-    chosen = [names[i] for i in rng(0, folder.name).permutation(len(names))[:count]]
+    chosen = [names[i] for i in rng(0, folder.name).permutation(len(names))[: PARTS[folder.name]]]
     pixels = np.stack([read_image(folder / name) for name in chosen])
     return Images(pixels, np.array([labels[name] for name in chosen]))
+
+
+def version() -> str:
+    """Which images there are: those of the sample, or those that the authors' label files name."""
+    if has_only_sample():
+        return _npz.version(sample())
+    return "-".join(_files.md5_of(file)[:8] for file in _label_files() if file.exists())
 
 
 DATASET = Dataset(
@@ -85,5 +96,5 @@ DATASET = Dataset(
     None,
     "14 MB for a sample of 6,000 images",
     by_hand=BY_HAND,
-    version=lambda: _npz.version(sample()) if has_only_sample() else "whole",
+    version=version,
 )

@@ -308,3 +308,16 @@ def test_seeds_that_some_configurations_lack_are_counted(store):
     for _ in range(3):
         train(store)
     assert "1 shared seed, 1 more in some configurations" in texts(open_explore())
+
+
+def test_another_ended_sweep_is_shown_at_once_and_the_page_comes_to_rest(store):
+    """A page that runs itself again without end would never answer."""
+    trained(store)
+    store.submit(SweepSpec(base={**SPEC.base, "seed": 7}, grid={"modules": [1, 2]}), "another")
+    while store.has_queued_runs():
+        train(store)
+    page = open_explore(sweep="s1")
+    page.selectbox(key="sweep").set_value(2).run()
+    assert not page.exception
+    assert "2 of 2 runs" in progress_text(page)
+    assert button(page, "Launch")

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from filled_store import SMALL, filled_store
 from matplotlib.colors import to_hex
 
 from figures.compared import STRENGTHS, compared_store
@@ -12,6 +13,7 @@ from mgem_core.analysis import View
 from mgem_core.figures import FIGURES, map
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import contrast
+from mgem_core.sweeps import SweepSpec
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +148,17 @@ def test_many_rows_make_the_plot_higher(compared):
     many = pd.concat([cells.assign(line=cells["line"] + f" · memory {i}") for i in range(12)])
     assert map.screen(cells, View())["layout"]["height"] == 420
     assert map.screen(many, View())["layout"]["height"] > 36 * 20
+
+
+def test_strengths_per_task_share_the_column_of_their_mean(tmp_path):
+    spec = SweepSpec(base=SMALL, grid={"strength": [0.15, 0.5, [0.1, 0.2]]})
+    view = View(cells="values")
+    _, columns, _, _, texts = map.grid(cells_of(filled_store(tmp_path / "runs.db", spec), view), view)
+    assert columns == ["0.15", "0.5"]
+    assert all(texts[0])
+
+
+def test_values_after_fewer_tasks_wait_until_their_runs_have_caught_up(tmp_path):
+    spec = SweepSpec(base=SMALL, grid={"strength": [0.0, 0.1, 0.5]})
+    store = filled_store(tmp_path / "runs.db", spec, finishes=lambda run: run != 2)
+    assert cells_of(store, View(cells="values"))["q"].tolist() == [0.0, 0.5]
