@@ -24,7 +24,9 @@ def learner(**fields):
 def opposed(one):
     """A step whose gradient goes against the memory: the memory's own images with other labels."""
     reference = gradient(one.network, batch_of(one.stream, one.remembered))[1]
-    one.gradient = lambda task, indices: (torch.tensor(1.0), [-2 * g + 0.1 * torch.randn_like(g) for g in reference])
+    noise = torch.Generator().manual_seed(0)
+    against = [-2 * g + 0.01 * torch.randn(g.shape, generator=noise) for g in reference]
+    one.gradient = lambda task, indices: (torch.tensor(1.0), against)
     return reference, one.observe(2, 0, one.stream.tasks[2].train[:10])
 
 
