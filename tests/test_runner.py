@@ -229,9 +229,9 @@ def test_code_that_is_edited_under_a_live_runner_is_the_code_that_trains(home, m
     store.submit(SweepSpec(base=SHORT))
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "20")
     until(lambda: store.counts()["finished"] == 1)
-    engine = project / "mgem_core" / "engine.py"
-    assert "100 * correct / len(test)" in engine.read_text()
-    engine.write_text(engine.read_text().replace("100 * correct / len(test)", "50 * correct / len(test)"))
+    evaluation = project / "mgem_core" / "evaluation.py"
+    assert "100 * right / len(test)" in evaluation.read_text()
+    evaluation.write_text(evaluation.read_text().replace("100 * right / len(test)", "50 * right / len(test)"))
     store.submit(SweepSpec(base=SHORT), again=True)
     until(lambda: store.counts()["finished"] == 2)
     old, new = store.run_records()
