@@ -120,6 +120,9 @@ class _CommonFields(BaseModel):
     iterations: int = _decided_by_benchmark(ge=1, le=MOST_ITERATIONS, description="steps per task")
     batch_size: int = _decided_by_benchmark(ge=1, description="samples per step")
     memory: int = _decided_by_benchmark(ge=1, description="samples kept per task")
+    validation: float = Field(
+        0, ge=0, le=0.5, description="share of each task's training images held out, on which to choose strengths and rates"
+    )
     lr: float = _decided_by_benchmark(gt=0, le=1e30, description="learning rate")
     seed: int = Field(0, ge=0, lt=2**32, description="seed of everything random")
 
@@ -170,11 +173,14 @@ class _CommonFields(BaseModel):
             self._require("domains", set(names) <= set(info.domains), f"{self.benchmark} has {', '.join(info.domains)}")
             self._require("domains", len(set(names)) == len(names), "it must name each domain once")
             self._require("tasks", self.tasks == len(names), f"domains names {len(names)}, so it must be that many")
-        shown = min(self.iterations * self.batch_size, info.train_per_task)
+        held_out = round(self.validation * info.train_per_task)
+        smallest = info.train_per_task - held_out  # images that the smallest task trains on
+        self._require("validation", not self.validation or held_out > 0, f"of {smallest} images, that holds out none")
+        shown = min(self.iterations * self.batch_size, smallest)
         a_task_shows = f"a task of {self.iterations} iterations × {self.batch_size} samples shows {shown} different ones"
         fits = not METHODS[self.method].keeps_samples_per_task or self.memory <= shown
         self._require("memory", fits, f"{a_task_shows}, so it must be at most that")
-        self._require("batch_size", self.batch_size <= info.train_per_task, f"a task has {info.train_per_task} images")
+        self._require("batch_size", self.batch_size <= smallest, f"a task has {smallest} images")
         for field in ("splits", "snap_splits"):
             self._require(field, getattr(self, field) <= self.memory, f"memory holds {self.memory} samples per task")
             if self.split_by == "class":
@@ -256,7 +262,8 @@ class _CommonFields(BaseModel):
     def open_stream(self) -> "Stream":
         """The tasks of this run; needs torch."""
         info = self.benchmark_info
-        return info.open(self.tasks, self.seed, *([self.domain_names] if info.domains else []))
+        stream = info.open(self.tasks, self.seed, *([self.domain_names] if info.domains else []))
+        return stream.hold_out(self.validation, self.seed)
 
     @property
     def module_of(self) -> partition.Partition:

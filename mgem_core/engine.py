@@ -107,6 +107,7 @@ class _Run:
         self.evaluation = Evaluation(config, self.stream, self.check_cancelled)
         self.task = self.step = 0  # the next step to take
         self.R = np.full((config.tasks, config.tasks), np.nan)
+        self.validation_acc = math.nan
         self.seconds = self.step_seconds = 0.0  # spent before a resume; spent in steps
         self.yielded = 0  # events, without Started
         for task in range(config.tasks):
@@ -149,6 +150,9 @@ class _Run:
                 self.R[self.task] = row
                 self.task, self.step = self.task + 1, 0
                 self._save()
+            if self.config.validation:
+                on_tasks = [self._accuracy(task, "validation") for task in range(self.config.tasks)]
+                self.validation_acc = float(np.mean(on_tasks))
         except FloatingPointError as error:
             remedy = f"with learning rate {self.config.lr:g}; try a smaller learning rate"
             self.status, self.message = "diverged", f"{error}, {self._position()} {remedy}"
@@ -199,8 +203,8 @@ class _Run:
             if save_is_due:
                 self._save()
 
-    def _accuracy(self, task: int) -> float:
-        return self.evaluation.accuracy(self.learner.network_of(task), task)
+    def _accuracy(self, task: int, part: Literal["test", "validation"] = "test") -> float:
+        return self.evaluation.accuracy(self.learner.network_of(task), task, part)
 
     def _elapsed(self) -> float:
         return self.seconds + monotonic() - self.started
@@ -214,8 +218,8 @@ class _Run:
         for tensor in self.learner.networks.state_dict().values():
             weights.update(tensor.cpu().numpy().tobytes())
         times = self._elapsed(), self.step_seconds / max(1, steps)
-        fingerprint = weights.hexdigest()[:16]
-        return Finished(self.status, self.message, self.R, acc, fwd, bwd, *times, fingerprint, self.yielded)
+        found = *times, weights.hexdigest()[:16], self.validation_acc, self.yielded
+        return Finished(self.status, self.message, self.R, acc, fwd, bwd, *found)
 
     def _save(self) -> None:
         self.saved = monotonic()

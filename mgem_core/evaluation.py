@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import numpy as np
 import torch
@@ -23,12 +24,12 @@ class Evaluation:
         self.config, self.stream, self.check_cancelled = config, stream, check_cancelled
 
     @torch.no_grad()
-    def accuracy(self, network: nn.Module, task: int) -> float:
-        """Percent of the task's test images that are classified correctly."""
+    def accuracy(self, network: nn.Module, task: int, part: Literal["test", "validation"] = "test") -> float:
+        """Percent of the images in that part of the task that are classified correctly."""
         network.eval()
-        test = self.stream.tasks[task].test
+        images = getattr(self.stream.tasks[task], part)
         correct, is_finite = torch.zeros((), device=self.stream.device), torch.ones((), device=self.stream.device)
-        for batch in self._passes(task, "test", test):
+        for batch in self._passes(task, part, images):
             answers = logits(network, batch.x)
             is_finite *= answers.isfinite().all()
             if batch.mask is not None:
@@ -38,7 +39,7 @@ class Evaluation:
         right, finite = torch.stack([correct, is_finite]).tolist()  # one transfer from a GPU
         if not finite:
             raise FloatingPointError("the network's answers are not finite")
-        return float(100 * right / len(test))
+        return float(100 * right / len(images))
 
     def true_gradient(self, network: nn.Module, task: int) -> Gradient:
         """The gradient on the training set of a task, or on a fixed random part of one that is large."""

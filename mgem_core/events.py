@@ -1,7 +1,7 @@
 """The events of a run: plain data, without torch, ready to be pickled or stored."""
 
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, nan
 from typing import Literal
 
 import numpy as np
@@ -82,6 +82,7 @@ class Finished:
     seconds: float
     seconds_per_step: float
     fingerprint: str  # of the final weights: equal exactly when they are, to the last bit
+    validation_acc: float = nan  # mean accuracy on the held-out training images of all tasks; NaN if none were held out
     events: int | None = None  # number of events of the run, without Started and this one
 
 

@@ -14,8 +14,8 @@ from mgem_core.store import Store
 from mgem_core.sweeps import configuration_of, relative_work
 
 COLUMNS = (
-    *("id", "label", "status", "attempts", "task", "step", "acc", "fwd", "bwd", "seconds", "seconds_per_step"),
-    *("error", "created", "ended", "progress"),
+    *("id", "label", "status", "attempts", "task", "step", "acc", "fwd", "bwd"),
+    *("validation_acc", "seconds", "seconds_per_step", "error", "created", "ended", "progress"),
 )
 
 

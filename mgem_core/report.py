@@ -14,7 +14,7 @@ from mgem_core.sweeps import step_work
 
 def result(config: RunConfig, finished: Finished) -> dict[str, Any]:
     """The document that `--json` prints; NaN becomes null."""
-    numbers = ("acc", "fwd", "bwd", "seconds", "seconds_per_step")
+    numbers = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
     return {
         "label": config.label,
         "status": finished.status,

@@ -403,3 +403,29 @@ def test_the_memory_of_a_run_is_free_when_it_ends():
         assert [part() for part in held] == [None] * 5
     finally:
         gc.enable()
+
+
+def test_held_out_images_are_neither_trained_on_nor_tested_and_their_accuracy_is_measured():
+    config = RunConfig(tasks=2, iterations=20, memory=40, validation=0.1, probe_every=0)
+    *_, finished = run(config)
+    assert isinstance(finished, Finished)
+    stream = config.open_stream()
+    for task in stream.tasks:
+        assert len(task.validation) == 400
+        assert not set(task.validation) & (set(task.train) | set(task.test))
+    assert set(stream.tasks[0].validation) == set(stream.tasks[1].validation)  # other views of the same images
+    assert finished.validation_acc == pytest.approx(finished.acc, abs=10)
+    assert finished.validation_acc != finished.acc
+    *_, without = run(RunConfig(tasks=2, iterations=20, memory=40, probe_every=0))
+    assert isinstance(without, Finished)
+    assert np.isnan(without.validation_acc)
+
+
+def test_a_run_resumed_after_its_last_task_measures_the_same_validation_accuracy():
+    config = RunConfig(tasks=2, iterations=10, memory=40, validation=0.2, probe_every=0)
+    saved: list[bytes] = []
+    *_, whole = run(config, checkpoint=saved.append)
+    *_, resumed = run(config, resume=saved[-1])
+    assert isinstance(whole, Finished)
+    assert isinstance(resumed, Finished)
+    assert resumed.validation_acc == whole.validation_acc

@@ -230,8 +230,8 @@ def test_code_that_is_edited_under_a_live_runner_is_the_code_that_trains(home, m
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "20")
     until(lambda: store.counts()["finished"] == 1)
     evaluation = project / "mgem_core" / "evaluation.py"
-    assert "100 * right / len(test)" in evaluation.read_text()
-    evaluation.write_text(evaluation.read_text().replace("100 * right / len(test)", "50 * right / len(test)"))
+    assert "100 * right / len(images)" in evaluation.read_text()
+    evaluation.write_text(evaluation.read_text().replace("100 * right / len(images)", "50 * right / len(images)"))
     store.submit(SweepSpec(base=SHORT), again=True)
     until(lambda: store.counts()["finished"] == 2)
     old, new = store.run_records()

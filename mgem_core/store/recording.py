@@ -12,6 +12,8 @@ import numpy as np
 
 from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
 
+METRICS = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
+
 
 def record_event(db: sqlite3.Connection, run: int, event: Event) -> None:
     if isinstance(event, Started):
@@ -50,7 +52,7 @@ def _record_result(db: sqlite3.Connection, run: int, event: Finished) -> None:
     else:
         result = {
             **{"status": event.status, "error": event.message or None, "fingerprint": event.fingerprint},
-            **{name: number(getattr(event, name)) for name in ("acc", "fwd", "bwd", "seconds", "seconds_per_step")},
+            **{name: number(getattr(event, name)) for name in METRICS},
             "matrix": json.dumps([[number(value) for value in row] for row in event.R]),
         }
     columns = ", ".join(f"{name} = ?" for name in (*result, "ended"))

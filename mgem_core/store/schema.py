@@ -57,4 +57,6 @@ MIGRATIONS = [  # one script per schema version; a released one never changes
     ALTER TABLE runs ADD COLUMN notice TEXT;
     ALTER TABLE runs ADD COLUMN traceback TEXT;
     """,
+    # The accuracy on the training images that were held out.
+    "ALTER TABLE runs ADD COLUMN validation_acc REAL",
 ]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from mgem_core.randomness import rng
 
 KEPT_BYTES = 400_000_000  # 12 test sets of MNIST; a run of 20 tasks then takes about 1.3 GB in all
 View = Callable[[Tensor], Tensor]  # pixels [N, P], float from 0 to 1 → the pixels that a task shows [N, P]
@@ -22,6 +24,7 @@ class Task:
     test: NDArray[np.int64]
     view: View | None = None
     classes: tuple[int, ...] | None = None  # the logits that count, where the task descriptor selects them
+    validation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # held out of `train`
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,14 @@ class Stream:
     def to(self, device: torch.device) -> Stream:
         self.images, self.labels = self.images.to(device), self.labels.to(device)
         self._masks, self._kept = {}, {}
+        return self
+
+    def hold_out(self, share: float, seed: int) -> Stream:
+        """Move this share of every task's training images to its validation set.
+
+        Tasks that show the same images in other views hold out the same ones, so that no task trains on them.
+        """
+        self.tasks = [_with_validation(task, share, seed) for task in self.tasks] if share else self.tasks
         return self
 
     def batch(self, task: int, indices: np.ndarray) -> Batch:
@@ -102,3 +113,9 @@ class Stream:
                 shown = np.isin(np.arange(self.classes), classes)
                 self._masks[task] = torch.from_numpy(shown).to(self.device)
         return self._masks[task]
+
+
+def _with_validation(task: Task, share: float, seed: int) -> Task:
+    is_held_out = np.zeros(len(task.train), bool)
+    is_held_out[rng(seed, "validation").permutation(len(task.train))[: round(share * len(task.train))]] = True
+    return replace(task, train=task.train[~is_held_out], validation=task.train[is_held_out])
