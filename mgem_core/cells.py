@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from mgem_core import text
 from mgem_core.config import RunConfig
-from mgem_core.paper import MEASURES, TABLES, Cell, Row, Scale, Table
+from mgem_core.paper import MEASURES, SCALES, TABLES, Cell, Row, Scale, Table
 
 CLEAR = 2.0  # combined standard errors beyond which we call two numbers different
 IN_TABLES = {  # fields that a table and its row decide, that `settings` has anyway, or that do not change what is learned
@@ -106,6 +106,15 @@ def belongs(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> np.ndar
         for candidate, configuration in zip(is_candidate, runs["configuration"], strict=True)
     ]
     return np.array(found, bool)
+
+
+def belongs_to_table(runs: pd.DataFrame, table: Table) -> np.ndarray:
+    """Of each run: does it belong to any row of the table, at any scale?"""
+    found = np.zeros(len(runs), bool)
+    for scale in SCALES:
+        for row in table.rows:
+            found |= belongs(runs, table, scale, row)
+    return found
 
 
 @lru_cache(maxsize=100_000)

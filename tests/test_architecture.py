@@ -15,7 +15,7 @@ LAYERS = [  # a module may import those of its own layer and of the layers befor
     {"config"},
     {"keys", "paper", "presets", "sweeps"},
     {"checkpoints", "report", "store"},
-    {"analysis", "cells", "estimate", "frames", "legend", "measurements", "paired", "progress"},
+    {"analysis", "cells", "estimate", "frames", "legend", "measurements", "paired", "progress", "published"},
     {"figures"},
     {"engine", "evaluation", "probes", "step_means"},
     {"runner"},
