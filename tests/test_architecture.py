@@ -12,7 +12,7 @@ LAYERS = [  # a module may import those of its own layer and of the layers befor
     {"errors", "fingerprints", "home", "metrics", "randomness", "text", "version"},
     {"devices", "dual", "events", "networks", "partition"},
     {"direction", "gradients", "learners", "linear_chain", "memory", "streams"},
-    {"config"},
+    {"config", "field_values"},
     {"keys", "presets", "sweeps"},
     {"checkpoints", "report", "store"},
     {"analysis", "estimate", "frames", "legend", "measurements", "paired", "progress"},
