@@ -21,6 +21,7 @@ Gradient = Literal["full", "batch"]
 Errors = Literal["within", "between", "seeds", "none"]
 Measure = Literal["acc", "fwd", "bwd", "x", "y"]
 Cells = Literal["differences", "values"]
+Strengths = Literal["all", "validation"]
 Difference = Literal["retention", "acc", "fwd", "bwd", "best"]
 ERRORS: tuple[Errors, ...] = get_args(Errors)
 GRADIENTS: tuple[Gradient, ...] = get_args(Gradient)
@@ -28,9 +29,10 @@ AXES: tuple[Axes, ...] = get_args(Axes)
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 CELLS: tuple[Cells, ...] = get_args(Cells)
 DIFFERENCES: tuple[Difference, ...] = get_args(Difference)
+STRENGTHS: tuple[Strengths, ...] = get_args(Strengths)
 CHOICES: dict[str, tuple[str, ...]] = {  # of the fields of a view
     **{"axes": AXES, "gradient": GRADIENTS, "errors": ERRORS},
-    **{"measure": MEASURES, "cells": CELLS, "difference": DIFFERENCES},
+    **{"measure": MEASURES, "cells": CELLS, "difference": DIFFERENCES, "strengths": STRENGTHS},
 }
 STATUS_GROUPS = {"finished": ["finished"], "active": ["running", "queued"], "failed": ["failed", "diverged"]}
 NO_RESULT = ("failed", "diverged", "cancelled")  # statuses of runs that ended early
@@ -51,6 +53,7 @@ class View:
     baseline: str = ""  # the line that others are compared with; `default_baseline` if empty
     cells: Cells = "differences"  # of the map: to the baseline, or the values themselves
     difference: Difference = "retention"  # per seed: of y at equal x; at equal strengths; of ACC at the best strength
+    strengths: Strengths = "all"  # in tables: every strength of a line, or the one with the best validation accuracy
     hide_dominated: bool = False  # draw only the points that no other dominates in the frontier
 
 
@@ -111,12 +114,12 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
     """One row per configuration among `runs` (a frame of frames.runs), in the order of their first runs.
 
     key, line, lines, label, family, q and the fields of its config. x, y, acc, fwd, bwd, each with _std and _sem over seeds
-    and _within, the standard error within seeds (`paired.within_seed_errors`): all over the seeds that have ended in every
-    configuration with a result (`_of_shared_seeds`). Of acc: seeds, their number; other_seeds, those that ended here but
-    are left out; is_shared, whether the means are over shared seeds. learned: the most tasks of a seed. by_seed: the
-    values in the means, {seed: {measure: value}}, if the view shows every seed. curve: its mean over seeds; runs, finished,
-    active, failed, progress, seconds; front: not dominated in (x, y) by any other. A value that needs a missing row of R is
-    left out of the means; it is NaN where no seed has it.
+    and _within, the standard error within seeds (`paired.within_seed_errors`), and validation_acc: all over the seeds that
+    have ended in every configuration with a result (`_of_shared_seeds`). Of acc: seeds, their number; other_seeds, those
+    that ended here but are left out; is_shared, whether the means are over shared seeds. learned: the most tasks of a seed.
+    by_seed: the values in the means, {seed: {measure: value}}, if the view shows every seed. curve: its mean over seeds;
+    runs, finished, active, failed, progress, seconds; front: not dominated in (x, y) by any other. A value that needs a
+    missing row of R is left out of the means; it is NaN where no seed has it.
     """
     runs = run_measures(runs, measured, view)
     which, configurations = pd.factorize(runs["configuration"])
@@ -133,7 +136,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
     has_ended = (runs["status"] == "finished" if view.after is None else runs["learned"] == view.after).to_numpy()
     seeds = runs["seed"].to_numpy()
     means: dict[str, np.ndarray] = {}
-    for name in (*MEASURES, "progress", "seconds"):
+    for name in (*MEASURES, "validation_acc", "progress", "seconds"):
         values = runs[name].to_numpy(float)
         if name in ("acc", "fwd", "bwd"):
             values = np.where(behind, np.nan, values)  # seeds that learned fewer tasks join later
@@ -141,6 +144,8 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
             values, is_shared = _of_shared_seeds(values, which, seeds, has_ended)
             means[name] = values
             columns[f"{name}_within"] = _errors_within_seeds(values, which, seeds)
+        if name == "validation_acc":
+            values, _ = _of_shared_seeds(values, which, seeds, has_ended)
         columns[name], columns[f"{name}_std"], columns[f"{name}_sem"] = over_seeds(values, which)
         if name == "acc":
             columns["seeds"] = np.bincount(which, ~np.isnan(values), len(configurations)).astype(int)
@@ -273,6 +278,13 @@ def _mean_curve(curves: list[list[float]]) -> list[float]:
 def by_strength(points: pd.DataFrame) -> pd.DataFrame:
     """The order in which a line joins its points; a strength per task counts as their mean."""
     return points.iloc[np.argsort([np.mean(q) for q in points["q"]], kind="stable")]
+
+
+def best_by_validation(points: pd.DataFrame) -> pd.DataFrame:
+    """Of each line, the configuration with the highest validation accuracy; a line with an unknown one is left as it is."""
+    of_lines = points["validation_acc"].groupby(points["line"])
+    is_known = points["validation_acc"].notna().groupby(points["line"]).transform("all")
+    return points[~is_known | (of_lines.rank(ascending=False, method="first") == 1)]
 
 
 def leaders(points: pd.DataFrame) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from mgem_core import learners, networks, partition
 from mgem_core.dual import RIDGE, RidgeKind, Solver, StrengthKind, Trigger
+from mgem_core.field_values import domain_names, parse_domains, parse_modules, parse_strength, whole_number
 from mgem_core.learners import METHODS
 from mgem_core.streams import BENCHMARKS, Benchmark
 
@@ -17,60 +18,6 @@ if TYPE_CHECKING:
 
 DEFAULT_LR = 0.1
 MOST_ITERATIONS = 1_000_000  # per task, where the paper takes 500: a larger number is taken for a slip
-
-
-def _parse_modules(value: Any) -> Any:
-    """4, "4", "layers", "tensors", {"fc1": 0, …} or "fc1=0,fc2=0,fc3=1"."""
-    if isinstance(value, str) and value.strip() in get_args(partition.Each):
-        return value.strip()
-    if isinstance(value, str) and "=" in value:
-        parts = [part.partition("=") for part in value.split(",")]
-        value = {name.strip(): module for name, _, module in parts}
-        if len(value) < len(parts):
-            raise ValueError("it names a layer or tensor twice; give each one module")
-    if isinstance(value, Mapping):
-        numbers = {str(name): _whole_number(module) for name, module in value.items()}
-        if any(number is None or number < 0 for number in numbers.values()):
-            raise ValueError("it must map every layer or tensor to a module number, like fc1=0,fc2=0,fc3=1")
-        return numbers
-    if (number := _whole_number(value)) is None:
-        raise ValueError('it must be a whole number, "layers", "tensors", or a mapping like fc1=0,fc2=0,fc3=1')
-    return number
-
-
-def _whole_number(value: Any) -> int | None:
-    """The whole number that a value, or its text, stands for; None if it is not one."""
-    try:
-        return None if isinstance(value, bool) or float(value) != int(value) else int(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def _parse_strength(value: Any) -> Any:
-    """0.5, "0.5", or one per past task: (0.5, 0.1), "0.5,0.1"."""
-    many = value.split(",") if isinstance(value, str) and "," in value else value
-    try:
-        numbers = [float(one) for one in many] if isinstance(many, list | tuple) else [float(many)]
-    except (TypeError, ValueError):
-        numbers = [float("nan")]
-    if not numbers or not all(0 <= number <= 1e6 for number in numbers):
-        raise ValueError("it must be a number from 0 to a million, or one such number per past task, like 0.5,0.1")
-    return tuple(numbers) if isinstance(many, list | tuple) else numbers[0]
-
-
-def _parse_domains(value: Any) -> Any:
-    """ "mnist+usps", "mnist,usps" or ["mnist", "usps"]; in sweeps, commas are between values."""
-    if (names := _domain_names(value)) is None:
-        raise ValueError("it must be names of domains, like mnist+usps")
-    return "+".join(names)
-
-
-def _domain_names(value: Any) -> list[str] | None:
-    """The names in a value of the field `domains`; None if it cannot be one."""
-    names = value.replace(",", "+").split("+") if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        return None
-    return [name.strip() for name in names if name.strip()]
 
 
 def _decided_by_benchmark(**options: Any) -> Any:
@@ -87,14 +34,14 @@ class _CommonFields(BaseModel):
     method: str = Field("gem", description=f"{', '.join(METHODS)}; gem is the whole family, the knobs below decide which")
     network: str = _decided_by_benchmark(description=f"the network: {', '.join(networks.NETWORKS)}")
 
-    modules: Annotated[int | partition.Each | dict[str, int], BeforeValidator(_parse_modules)] = Field(
+    modules: Annotated[int | partition.Each | dict[str, int], BeforeValidator(parse_modules)] = Field(
         1,
         description="number D of parameter modules; or layers, or tensors, for a module each; or a mapping of layers, "
         "tensors or what their names begin with, like fc1=0,fc2=0,fc3=1",
     )
     splits: int = Field(1, ge=1, description="memory splits K per past task")
     split_by: Literal["random", "class", "order"] = Field("random", description="how a task's memory is split")
-    strength: Annotated[float | tuple[float, ...], BeforeValidator(_parse_strength)] = Field(
+    strength: Annotated[float | tuple[float, ...], BeforeValidator(parse_strength)] = Field(
         0.5, description="memory strength, or one per past task, separated by commas"
     )
     strength_kind: StrengthKind = Field("dual-floor", description="v ≥ strength, or ⟨ĝ,z⟩ ≥ strength")
@@ -111,7 +58,7 @@ class _CommonFields(BaseModel):
     ridge: float = Field(RIDGE, ge=0, description="added to the diagonal of the dual problem")
     ridge_kind: RidgeKind = Field("relative", description="to each row's ‖ĝ‖², or absolute (GEM's code: 1e-3)")
 
-    domains: Annotated[str, BeforeValidator(_parse_domains)] = Field(
+    domains: Annotated[str, BeforeValidator(parse_domains)] = Field(
         "",
         description="the domains to learn, in this order, like mnist+usps; by default, the seed draws them "
         f"({', '.join(name for name, benchmark in BENCHMARKS.items() if benchmark.domains)} only)",
@@ -152,9 +99,9 @@ class _CommonFields(BaseModel):
             raise ValueError(f"benchmark is {name!r}; it must be one of {', '.join(BENCHMARKS)}")
         method = str(given.get("method", cls.model_fields["method"].default))
         filled = {**benchmark.defaults, "lr": _learning_rate(benchmark, method), **given}
-        if benchmark.domains and "tasks" not in given and (names := _domain_names(given.get("domains", ""))):
+        if benchmark.domains and "tasks" not in given and (names := domain_names(given.get("domains", ""))):
             filled["tasks"] = len(names)
-        steps, size = _whole_number(filled["iterations"]), _whole_number(filled["batch_size"])
+        steps, size = whole_number(filled["iterations"]), whole_number(filled["batch_size"])
         if "memory" not in given and steps and size and steps * size > 0:
             filled["memory"] = min(filled["memory"], steps * size)  # a short task shows fewer samples
         return filled

@@ -13,7 +13,7 @@ from filled_store import SMALL, filled_store
 from mgem_core import RunConfig, analysis, frames, measurements, run, text
 from mgem_core.analysis import View
 from mgem_core.events import Finished, Probed, Started, TaskLearned
-from mgem_core.figures import frontier, transfer
+from mgem_core.figures import FIGURES, frontier, transfer
 from mgem_core.figures.selection import Selection
 from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
@@ -397,3 +397,27 @@ def test_strengths_per_task_with_the_mean_of_another_strength_are_not_compared_a
     spec = SweepSpec(base=SMALL, grid={"modules": [1, 4], "strength": [0.15, 0.5, [0.1, 0.2]], "seed": [0, 1, 2, 3]})
     rows = Selection(filled_store(tmp_path / "runs.db", spec), 1).runs_to_compare()
     assert rows.groupby(["line", "q"]).size().tolist() == [4] * 4
+
+
+def test_of_each_line_the_best_strength_is_chosen_on_held_out_images_only():
+    points = pd.DataFrame({"line": list("aaabbc"), "q": [0.0, 1.0, 3.0, 0.0, 1.0, np.nan]})
+    points["acc"] = [80.0, 90.0, 85.0, 70.0, 60.0, 50.0]
+    points["validation_acc"] = [81.0, 82.0, 83.0, np.nan, 60.0, 50.0]
+    best = analysis.best_by_validation(points)
+    assert list(zip(best["line"], best["q"].fillna(-1), strict=True)) == [("a", 3.0), ("b", 0.0), ("b", 1.0), ("c", -1)]
+
+
+def test_validation_accuracies_are_means_over_shared_seeds(tmp_path):
+    base = {"tasks": 2, "iterations": 5, "memory": 20, "validation": 0.1, "probe_every": 0}
+    spec = SweepSpec(base=base, grid={"strength": [0.0, 1.0], "seed": [0, 1]})
+    store = Store(tmp_path / "runs.db")
+    store.submit(spec)
+    for number, config in enumerate(spec.runs(), 1):
+        store.record([(number, event) for event in run(config)])
+    runs = frames.runs(store, 1)
+    found = points(store)
+    assert list(found["validation_acc"]) == pytest.approx(list(runs.groupby("strength")["validation_acc"].mean()))
+    table = FIGURES["table"]
+    best = table.data(Selection(store, 1, view=View(strengths="validation")))
+    assert list(best["q"]) == [found["q"][found["validation_acc"].argmax()]]
+    assert list(table.tidy(best, View())["validation_acc"]) == [found["validation_acc"].max()]

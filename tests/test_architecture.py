@@ -9,10 +9,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LAYERS = [  # a module may import those of its own layer and of the layers before
-    {"errors", "fingerprints", "home", "metrics", "randomness", "text", "version"},
+    {"claims", "errors", "fingerprints", "home", "metrics", "randomness", "text", "version"},
     {"devices", "dual", "events", "networks", "partition"},
     {"direction", "gradients", "learners", "linear_chain", "memory", "streams"},
-    {"config"},
+    {"config", "field_values"},
     {"keys", "paper", "presets", "sweeps"},
     {"checkpoints", "report", "store"},
     {"analysis", "cells", "estimate", "frames", "legend", "measurements", "paired", "progress", "published"},

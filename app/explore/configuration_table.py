@@ -7,20 +7,28 @@ from typing import Any
 import pandas as pd
 
 from mgem_core.figures.style import LineStyle
-from mgem_core.text import mean_and_error, strength
+from mgem_core.text import is_missing, mean_and_error, strength
 
 MEASURES = ("acc", "fwd", "bwd")
 ACC_HELP = "mean accuracy on all tasks so far, % (± standard deviation over seeds)"
+VALIDATION_HELP = "mean accuracy on the training images that were held out, after the last task, %"
 COLUMNS = [
     {"name": "line", "title": "method", "kind": "text"},
     {"name": "q", "title": "q", "kind": "number", "help": "memory strength"},
     {"name": "acc", "title": "ACC", "kind": "number", "help": ACC_HELP},
     {"name": "fwd", "title": "FWD", "kind": "number", "help": "mean accuracy on each task just after learning it, %"},
     {"name": "bwd", "title": "BWD", "kind": "number", "help": "change caused by later tasks: ACC − FWD, in points"},
+    {"name": "validation_acc", "title": "validation", "kind": "number", "help": VALIDATION_HELP},
     {"name": "runs", "title": "seeds", "kind": "number", "help": "finished / all"},
     {"name": "progress", "title": "progress", "kind": "progress"},
     {"name": "curve", "title": "ACC over tasks", "kind": "curve", "help": "mean accuracy so far, after each task"},
 ]
+
+
+def table_columns(points: pd.DataFrame) -> list[dict[str, Any]]:
+    """Without that of the validation accuracy, if no run held images out."""
+    is_known = points["validation_acc"].notna().any()
+    return [column for column in COLUMNS if is_known or column["name"] != "validation_acc"]
 
 
 def table_rows(points: pd.DataFrame, styles: Mapping[str, LineStyle]) -> list[dict[str, Any]]:
@@ -28,7 +36,7 @@ def table_rows(points: pd.DataFrame, styles: Mapping[str, LineStyle]) -> list[di
 
     None is marked as the best: whether it is, only a comparison within seeds can tell.
     """
-    columns = ["key", "line", "q", "finished", "runs", "active", "progress", "curve", *MEASURES]
+    columns = ["key", "line", "q", "validation_acc", "finished", "runs", "active", "progress", "curve", *MEASURES]
     rows = []
     for point in points[[*columns, *(f"{name}_std" for name in MEASURES)]].to_dict("records"):
         cells = _plain_cells(point)
@@ -42,10 +50,12 @@ def table_rows(points: pd.DataFrame, styles: Mapping[str, LineStyle]) -> list[di
 
 def _plain_cells(point: dict[str, Any]) -> dict[str, Any]:
     q = point["q"] if isinstance(point["q"], float) and point["q"] == point["q"] else None
+    accuracy = point["validation_acc"]
     seeds = f"{point['finished']} / {point['runs']}{' …' if point['active'] else ''}"
     return {
         "line": {"text": point["line"]},
         "q": {"text": strength(point["q"]), "value": q},
+        "validation_acc": {"text": mean_and_error(accuracy), "value": None if is_missing(accuracy) else accuracy},
         "runs": {"text": seeds, "value": point["finished"]},
         "progress": {"value": point["progress"]},
         "curve": {"value": [value if isfinite(value) else None for value in point["curve"]]},  # JSON has no NaN

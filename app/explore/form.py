@@ -16,7 +16,8 @@ from mgem_core.presets import DIRECTION_ALONE, STRENGTHS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec, missing_data
 
-NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "probe_every")
+NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "probe_every", "validation")
+FRACTIONS = ("lr", "validation")  # numbers that need not be whole
 LABELS = {name: str(RunConfig.model_fields[name].description).capitalize() for name in NUMBERS}
 KNOBS = {  # a field that matters to some methods → its form value, and what a sentence calls it
     "strength": ("strengths", "memory strength"),
@@ -161,7 +162,7 @@ def _is_offered(name: str, value: Any) -> bool:
         kinds = (int, float) if name == "strengths" else (int,)
         return isinstance(value, list) and all(type(one) in kinds for one in value)
     if name in NUMBERS:
-        return value is None or (type(value) in ((int, float) if name == "lr" else (int,)) and value >= 0)
+        return value is None or (type(value) in ((int, float) if name in FRACTIONS else (int,)) and value >= 0)
     return isinstance(value, str) and (name != "network" or value in ("", *NETWORKS))
 
 

@@ -11,7 +11,17 @@ from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
 from text import benchmark_choice
 
-from explore.form import DEFAULTS, LABELS, NUMBERS, RESTRICTIONS, form_values, is_number, offered_values, parse_numbers
+from explore.form import (
+    DEFAULTS,
+    FRACTIONS,
+    LABELS,
+    NUMBERS,
+    RESTRICTIONS,
+    form_values,
+    is_number,
+    offered_values,
+    parse_numbers,
+)
 from explore.partition_bar import network_layers, partition_bar
 from mgem_core import RunConfig
 from mgem_core.learners import FAMILIES
@@ -239,7 +249,7 @@ def _show_more(options: dict[str, Any]) -> None:
     columns = st.columns(2)
     for number, name in enumerate(NUMBERS):
         with columns[number % 2]:
-            limits = {"min_value": 0.0, "step": 0.01, "format": "%g"} if name == "lr" else {"min_value": 0, "step": 1}
+            limits = {"min_value": 0.0, "step": 0.01, "format": "%g"} if name in FRACTIONS else {"min_value": 0, "step": 1}
             placeholder = f"{defaults[name]:g}"
             st.number_input(LABELS[name], value=None, key=widget_key(name), placeholder=placeholder, **limits, **options)
     _show_choice("strength_per", "Strength of each")

@@ -103,8 +103,14 @@ def choose_view(store: Store, sweep: int) -> tuple[View, list[str]]:
         if "difference" in controls:
             view = replace(view, difference=_choose("Difference per seed", DIFFERENCES, "difference", 230))
         help = "Show only the points that no other dominates in the frontier."
-        hide_dominated = st.toggle("Hide dominated", key="front", help=help, **IN_URL)
-    return replace(view, hide_dominated=hide_dominated), plots
+        view = replace(view, hide_dominated=st.toggle("Hide dominated", key="front", help=help, **IN_URL))
+        if session.read_runs(store, sweep)["validation_acc"].notna().any():
+            help = (
+                "In the table, show of each line only the strength with the highest accuracy on held-out training images."
+            )
+            if st.toggle("Best by validation", key="best", help=help, **IN_URL):
+                view = replace(view, strengths="validation")
+    return view, plots
 
 
 def _choose(label: str, titles: dict[Any, str], key: str, width: int, help: str | None = None) -> Any:

@@ -13,12 +13,12 @@ import session
 import streamlit as st
 from text import abbreviate, escape_markdown
 
-from explore.configuration_table import COLUMNS, table_rows
+from explore.configuration_table import table_columns, table_rows
 from explore.page_selection import PageSelection, select_sweep
 from explore.selection import mark_rows, select_points
 from explore.verdicts import show_verdicts
 from mgem_core import UsageError
-from mgem_core.analysis import View
+from mgem_core.analysis import View, best_by_validation
 from mgem_core.figures import FIGURES, Figure, PlainFigure, mark_points
 from mgem_core.figures.style import line_styles
 from mgem_core.learners import METHOD_OF_FAMILY, shares_network
@@ -51,7 +51,7 @@ def show_results(store: Store, sweep: int, view: View, plots: list[str]) -> None
             show_plot(selection, FIGURES[name], selected, marked)
     show_lines_without_points(points)
     show_verdicts(selection)
-    show_table(points, selected, marked)
+    show_table(points, view, selected, marked)
 
 
 def show_lines_without_points(points: pd.DataFrame) -> None:
@@ -88,15 +88,19 @@ def show_plot(selection: PageSelection, figure: Figure, selected: list[str], mar
     components.show_plot(shown, figure.name, description, selected, select_points, revision, height)
 
 
-def show_table(points: pd.DataFrame, selected: list[str], marked: list[str]) -> None:
-    """The selected configurations, or all."""
+def show_table(points: pd.DataFrame, view: View, selected: list[str], marked: list[str]) -> None:
+    """The selected configurations, or all; of each line only the best by validation, if the view asks for it."""
     shown = points[points["key"].isin(selected)] if selected else points
+    if view.strengths == "validation":
+        shown = best_by_validation(shown)
     if selected:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(shown)} of {len(points)} configurations, as selected in the plots.")
             st.button("Show all", type="tertiary", on_click=select_points, args=([],))
     description = "ACC, FWD and BWD of every configuration"
-    components.show_table(COLUMNS, table_rows(shown, line_styles(points)), "table", description, marked, mark_rows)
+    components.show_table(
+        table_columns(points), table_rows(shown, line_styles(points)), "table", description, marked, mark_rows
+    )
 
 
 def show_progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from mgem_core import UsageError
-from mgem_core.analysis import AXES, CELLS, CHOICES, DIFFERENCES, ERRORS, MEASURES, View
+from mgem_core.analysis import AXES, CELLS, CHOICES, DIFFERENCES, ERRORS, MEASURES, STRENGTHS, View
 
 
 def add_view_options(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +30,8 @@ def add_plot_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cells", default="differences", metavar="X", help=f"of the map: {', '.join(CELLS)} [differences]")
     kinds = f"of seeds: {', '.join(DIFFERENCES)} [retention]"
     parser.add_argument("--difference", default="retention", metavar="X", help=kinds)
+    strengths = f"of the table: {', '.join(STRENGTHS)} (of each line, the best one on held-out data) [all]"
+    parser.add_argument("--strengths", default="all", metavar="X", help=strengths)
     help = "draw only the points that no other dominates in the frontier"
     parser.add_argument("--hide-dominated", action="store_true", help=help)
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from mgem_core.analysis import View
+from mgem_core.analysis import View, best_by_validation
 from mgem_core.figures import Figure, _latex, _points, register
 from mgem_core.figures.selection import Selection
 
@@ -14,11 +14,13 @@ def is_available(selection: Selection) -> bool:
 
 def data(selection: Selection) -> pd.DataFrame:
     learned = "its first task" if selection.view.after is None else "that many"
-    return _points.known_points(selection.points(), ["acc"], selection.view, f"no run has learned {learned}")
+    points = _points.known_points(selection.points(), ["acc"], selection.view, f"no run has learned {learned}")
+    return best_by_validation(points) if selection.view.strengths == "validation" else points
 
 
 def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
-    return _points.tidy(points, view, {**_points.ACCURACIES, **_points.products(view)})
+    frame = _points.tidy(points, view, {**_points.ACCURACIES, **_points.products(view)})
+    return frame.assign(validation_acc=points["validation_acc"])
 
 
 register(
