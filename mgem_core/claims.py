@@ -1,4 +1,4 @@
-"""What the paper claims, its evidence, and what we measured: the text of `docs/reproduction.md` and of the page Paper."""
+"""What the paper claims, its evidence, and what we measured, as plain text for the page Paper."""
 
 from typing import Literal, NamedTuple
 

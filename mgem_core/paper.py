@@ -59,7 +59,9 @@ class Table:
 class PaperFigure(NamedTuple):
     title: str
     caption: str  # what it shows, in our words
-    preset: str = ""  # the name of the preset that makes its runs; empty: it needs none
+    shown_by: str = ""  # the figure of ours, of mgem_core.figures, that shows the same; its name there
+    has_axes: bool = False  # can it be drawn raw and per unit ‖z‖?
+    has_lines: bool = True  # does it show lines over strengths, which can be compared at equal retention?
 
 
 def sweep_of(table: Table, scale: Scale, rows: Sequence[Row] | None = None) -> SweepSpec:
@@ -226,7 +228,7 @@ _ALL = (
 )
 TABLES: dict[str, Table] = {table.name: table for table in _ALL}
 
-FIGURES: dict[str, PaperFigure] = {
+FIGURES: dict[str, PaperFigure] = {  # by the names of their presets, and of the files with our results
     "figure-1": PaperFigure(
         "Figure 1 · Which directions are allowed",
         "GEM allows every direction in the half-space of the memory gradient ĝ₁. Split in two, the memory gives two "
@@ -236,18 +238,20 @@ FIGURES: dict[str, PaperFigure] = {
         "Figure 2 · Keeping and learning, step by step",
         "How much the update z keeps of the old task, ⟨g_s,z⟩, against how much it learns of the new one, ⟨g_t,z⟩: a line "
         "per method, a point per memory strength, averaged over the steps of task 2 on Split CIFAR100.",
-        "figure-2",
+        "frontier",
+        has_axes=True,
     ),
     "figure-3": PaperFigure(
         "Figure 3 · FWD against BWD",
         "The accuracy just after learning, FWD, against what later tasks change, BWD, on Split CIFAR100: a line per "
         "method, a point per memory strength. Points on the same dashed line have the same ACC.",
-        "figure-3",
+        "transfer",
     ),
     "figure-4": PaperFigure(
         "Figure 4 · Four architectures",
         "ACC, training time and memory of GEM, md-GEM and approx-GEM with four networks, on Split CIFAR100 with ten "
         "classes per task.",
-        "figure-4",
+        "networks",
+        has_lines=False,
     ),
 }

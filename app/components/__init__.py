@@ -100,15 +100,23 @@ def show_table(
     key: str,
     description: str,
     selected: Sequence[str] = (),
-    on_select: SelectionCallback = lambda keys: None,
+    on_select: SelectionCallback | None = None,
+    on_press: Callable[[str], None] = lambda key: None,
+    is_whole: bool = False,
 ) -> None:
-    """Show rows, with a description for screen readers; `on_select` gets the keys of the selected rows.
+    """Show rows, with a description for screen readers; `on_select` gets the keys of the selected rows, if they can be.
 
-    A column has a name, title, kind (text, number, progress or curve) and perhaps a help text; a row has a key, a cell
-    per column ({text, value, bold}), perhaps a color, and may be marked as active.
+    A column has a name, title, kind (text, number, progress, curve or action) and perhaps a help text; a row has a key, a
+    cell per column ({text, value, bold}), perhaps a color, and may be marked as active. A cell of an action is a button
+    ({text, label, disabled}); `on_press` gets the key of its row. A table that `is_whole` is as high as its rows.
     """
-    data = json.dumps({"columns": columns, "rows": rows, "description": description, "selected": list(selected)})
-    _table(key=key, data=data, on_selected_change=_selection_callback(key, on_select))
+    content = {"columns": columns, "rows": rows, "description": description}
+    data = json.dumps({**content, "selected": list(selected), "selectable": on_select is not None, "whole": is_whole})
+    callbacks = {
+        "on_selected_change": _selection_callback(key, on_select or (lambda keys: None)),
+        "on_pressed_change": lambda: on_press(str(st.session_state[key]["pressed"])),
+    }
+    _table(key=key, data=data, **callbacks)
 
 
 def _selection_callback(key: str, on_select: SelectionCallback) -> Callable[[], None]:

@@ -54,13 +54,21 @@ function headCell(host, column) {
   const { by, descending } = host.order ?? {};
   const isSorted = by === column.name;
   const title = column.help ?? "";
-  if (column.kind === "curve") return element("th", { scope: "col", title }, column.title);
+  if (["curve", "action"].includes(column.kind)) return element("th", { scope: "col", title }, column.title);
   const onclick = () => { host.order = { by: column.name, descending: isSorted ? !descending : column.kind !== "text" }; draw(host); };
   const arrow = isSorted ? (descending ? " ↓" : " ↑") : "";
   const button = element("button", { type: "button", "data-sort": column.name }, column.title + arrow); // for the keyboard
   const cell = element("th", { scope: "col", class: column.kind, title, onclick, style: "cursor:pointer" }, button);
   if (isSorted) cell.setAttribute("aria-sort", descending ? "descending" : "ascending");
   return cell;
+}
+
+// A button with the text of the cell; none where there is no text.
+function actionButton(host, row, cell) {
+  const press = (event) => { event.stopPropagation(); host.sendPress(row.key); };
+  const button = element("button", { type: "button", class: "action", "aria-label": cell.label ?? cell.text, onclick: press }, cell.text);
+  button.disabled = Boolean(cell.disabled);
+  return cell.text ? button : "";
 }
 
 function bodyRow(host, row) {
@@ -72,14 +80,18 @@ function bodyRow(host, row) {
     host.sendSelection(host.selected);
   };
   const cells = host.data.columns.map((column, i) => {
-    const content = cellContent(column, row.cells[column.name]);
+    const cell = row.cells[column.name];
+    if (column.kind === "action") return element("td", {}, actionButton(host, row, cell));
+    const content = cellContent(column, cell);
     if (i) return element("td", { class: column.kind }, content);
     const swatch = element("span", { class: "swatch", style: `background:${row.color ?? "transparent"}`, "aria-hidden": "true" });
     const children = [...(row.color ? [swatch] : []), content];
+    if (!host.data.selectable) return element("td", { class: column.kind }, ...children);
     return element("td", { class: column.kind }, element("button", { type: "button", "aria-pressed": String(isSelected), onclick: toggle }, ...children));
   });
   const classes = `${isSelected ? "selected" : ""} ${row.active ? "active" : ""}`;
-  return element("tr", { class: classes, "data-key": row.key, onclick: toggle, style: "cursor:pointer" }, ...cells);
+  const onSelect = host.data.selectable ? { onclick: toggle, style: "cursor:pointer" } : {};
+  return element("tr", { class: classes, "data-key": row.key, ...onSelect }, ...cells);
 }
 
 function draw(host) {
@@ -110,14 +122,16 @@ function delayDrawingWhilePressed(host) {
   }));
 }
 
-export default function ({ parentElement, data: text, setStateValue }) {
+export default function ({ parentElement, data: text, setStateValue, setTriggerValue }) {
   const host = parentElement.querySelector(".configurations");
   host.sendSelection = (keys) => setStateValue("selected", { keys, at: Date.now() });
+  host.sendPress = (key) => setTriggerValue("pressed", key);
   if (host.text === text) return;
   if (!host.text) delayDrawingWhilePressed(host);
   host.text = text;
   host.data = JSON.parse(text);
   host.selected = host.data.selected;
+  host.classList.toggle("whole", host.data.whole);
   host.tabIndex = 0;
   host.setAttribute("role", "region");
   host.setAttribute("aria-label", host.data.description);

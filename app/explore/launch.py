@@ -20,21 +20,25 @@ from mgem_core.text import duration, pluralize
 @session.explain_errors
 def launch(store: Store, spec: SweepSpec, name: str) -> None:
     """Launch a sweep and show it; one that is there already is shown, and what it lacks is queued again."""
-    if not store.is_current():  # the page is about to report this
-        return
+    if store.is_current():  # otherwise the page is about to report this
+        session.put_in_url("sweep", [f"s{start_sweep(store, spec, name)}"])
+        clear_selection()
+
+
+def start_sweep(store: Store, spec: SweepSpec, name: str) -> int:
+    """The new sweep, or the one with exactly these runs; a toast tells which."""
     known = store.find_sweep(spec)
     sweep = store.submit(spec, name) if known is None else known
     resumed = 0 if known is None else store.resume(store.run_ids(sweep))
     runner_process.wake_runner()
-    session.put_in_url("sweep", [f"s{sweep}"])
-    clear_selection()
     if known is not None:
         rest = f"{pluralize(resumed, 'run')} without a result queued again" if resumed else "nothing was launched"
         session.queue_toast(f"Sweep s{sweep} has exactly these runs already: {rest}.")
-        return
+        return sweep
     finished = store.counts(sweep)["finished"]
     reused = f", {finished:,} of them already finished" if finished else ""
     session.queue_toast(f"{name} launched: {pluralize(len(store.run_ids(sweep)), 'run')}{reused}.")
+    return sweep
 
 
 def show_launch_panel(store: Store, sweep: int | None) -> None:
@@ -53,7 +57,7 @@ def show_launch_panel(store: Store, sweep: int | None) -> None:
         if problem:
             st.error(problem)
         else:
-            problem = _show_estimate(store, configs)
+            problem = show_estimate(store, configs)
         options: dict[str, Any] = {"type": "primary", "shortcut": "Ctrl+Enter", "width": "stretch"}
         st.button("Launch", on_click=_launch_form, args=(store,), disabled=bool(problem), **options)
     form_widgets.remember_form("" if sweep is None else f"s{sweep}")
@@ -71,7 +75,7 @@ def _estimate(store: Store, configs: list[RunConfig]) -> Estimate:
     return found
 
 
-def _show_estimate(store: Store, configs: list[RunConfig]) -> str:
+def show_estimate(store: Store, configs: list[RunConfig]) -> str:
     """How many runs, and how long they take; from a day on, a question. Return why they cannot be launched yet."""
     expected = _estimate(store, configs)
     runs, *rest = expected.phrases

@@ -28,10 +28,10 @@ def export(selection: Selection, name: str, format: str) -> bytes:
         return _screen.as_page(figure.screen(data, view), figure.title)
     if format == "latex" and figure.latex:
         return figure.latex(data, view, selection.source()).encode()
-    return _table_file(figure.tidy(data, view), format)
+    return table_file(figure.tidy(data, view), format)
 
 
-def _table_file(frame: pd.DataFrame, format: str) -> bytes:
+def table_file(frame: pd.DataFrame, format: str) -> bytes:
     """The frame as csv, json (a list of records) or parquet, with every digit of its numbers."""
     if format == "csv":
         return str(frame.to_csv(index=False, lineterminator="\n")).encode()

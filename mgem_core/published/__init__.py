@@ -83,12 +83,13 @@ def _lines(path: Path) -> list[Line]:
     return lines
 
 
-def read(name: str, folder: Path = FOLDER) -> tuple[pd.DataFrame, dict[int, Measurements]]:
+def read(name: str, folder: Path | None = None) -> tuple[pd.DataFrame, dict[int, Measurements]]:
     """The runs of a file, as frames.runs returns them, and what each has measured, by its id; none if it is missing.
 
-    Both are shared by all callers, who must not change them.
+    It is one of those that come with the tool, unless a folder is given. Both are shared by all callers, who must not
+    change them.
     """
-    path = folder / f"{name}.jsonl"
+    path = (folder or FOLDER) / f"{name}.jsonl"
     return _read(path, path.stat().st_mtime_ns) if path.exists() else _frame([])
 
 

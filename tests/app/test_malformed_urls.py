@@ -13,12 +13,13 @@ EXPLORE = (
     *("plots", "gradient", "errors", "baseline", "measure", "cells", "difference"),
 )
 RUNS = ("sweep", "runs", "list", "find", "benchmark", "status")
-PARAMETERS = {"explore": EXPLORE, "runs": RUNS}
+PARAMETERS = {"explore": EXPLORE, "runs": RUNS, "paper": ("table", "scale")}
 VALID = {
     **{"sweep": "s1", "on": "mnist5k-rotations", "axes": "cosine", "pair": "1 → 2", "after": "1", "front": "true"},
     **{"chosen": "0123abcd", "marked": "0123abcd,4567ef01", "runs": "r1,r2", "list": "Sweeps", "find": "gem r1"},
     **{"benchmark": "mnist5k-rotations", "status": "finished", "plots": "Map", "gradient": "batch", "errors": "every seed"},
     **{"baseline": "p-mGEM(4)", "measure": "FWD", "cells": "values", "difference": "ACC at the best strength"},
+    **{"table": "Table 2 · Digit-Five", "scale": "short"},
 }
 TOO_LONG = ("r" + "1" * 5000, "s" + "1" * 5000)  # Python refuses to read so long a number
 ODD = [

@@ -1,0 +1,49 @@
+"""The page Paper: the paper's tables and figures beside what we and the user measured, and a way to run each of them."""
+
+import session
+import streamlit as st
+from text import escape_markdown
+
+from mgem_core import claims
+from mgem_core.paper import FIGURES
+from paper.paper_figures import show_figure
+from paper.paper_table import choose_table, show_table
+from paper.run_this import show_question
+
+PLOT_WIDTH = 320  # pixels below which the figures are stacked
+ABOUT = (
+    "“Fine-Grained Gradient Restriction: A Simple Approach for Mitigating Catastrophic Forgetting”, by Bo Liu, Mao Ye, "
+    "Peter Stone and Qiang Liu ([arXiv 2410.00868](https://arxiv.org/abs/2410.00868), 2024): its tables and figures, "
+    "beside the results that come with this tool and those of your own runs."
+)
+
+
+def show_claims() -> None:
+    if not claims.CLAIMS:
+        return
+    st.subheader("What the paper claims, and what we find")
+    for claim in claims.CLAIMS:
+        with st.expander(f"{escape_markdown(claim.claim)} **{claim.verdict.capitalize()}.**"):
+            evidence, measured = map(escape_markdown, (claim.evidence, claim.measured))
+            st.markdown(f"**The paper:** {evidence}\n\n**We measured:** {measured}")
+
+
+@session.explain_errors
+def show_page() -> None:
+    store = session.get_store()
+    session.show_toast()
+    session.show_notices()
+    st.title("The paper, and what we measure")
+    st.markdown(ABOUT)
+    table, scale = choose_table()
+    show_table(store, table, scale)
+    show_claims()
+    grid = st.grid(2, min_column_width=PLOT_WIDTH)
+    for name in FIGURES:
+        with grid.cell():
+            show_figure(name)
+    show_question(store)
+    session.rerun_when_changed(store, "finished runs", lambda: store.counts()["finished"])
+
+
+show_page()

@@ -1,0 +1,110 @@
+"""The figures of the paper on its page, drawn from the results that come with the tool."""
+
+import re
+from functools import partial
+from typing import Any, cast
+
+import components
+import streamlit as st
+from explore.sweep_controls import AXES
+from explore.verdicts import differences_table
+from text import escape_markdown
+
+from mgem_core import UsageError, analysis, paired, published
+from mgem_core.analysis import Axes, View
+from mgem_core.figures import FIGURES, FORMATS, PlainFigure, cones
+from mgem_core.figures.files import export, file_name
+from mgem_core.figures.published_selection import select_published
+from mgem_core.figures.selection import Selection
+from mgem_core.paired import LEAST_SEEDS
+from mgem_core.paper import FIGURES as PAPER_FIGURES
+from mgem_core.presets import PRESETS
+from mgem_core.sweeps import missing_data
+from mgem_core.text import pluralize
+from paper.run_this import ask_to_run
+
+PLOT_HEIGHT = 420  # pixels, unless a figure says otherwise
+AS_IN_PAPER: dict[Axes, str] = {"unit": AXES["unit"], "raw": "raw, as in the paper"}
+
+
+def show_figure(name: str) -> None:
+    """A figure of the paper with what it shows; if nothing comes with this version to draw it from, this is said."""
+    about = PAPER_FIGURES[name]
+    st.subheader(about.title)
+    st.caption(escape_markdown(about.caption))
+    if not about.shown_by:
+        show_cones(name)
+    elif published.read(name)[0].empty:
+        st.info("No results of ours for this figure come with this version.")
+    else:
+        show_published(name)
+    show_run_buttons(name)
+
+
+def show_cones(name: str) -> None:
+    drawn = cones.screen()
+    components.show_plot(drawn, name, cones.in_words(), height=drawn["layout"]["height"])
+    st.caption(cones.in_words())
+
+
+def show_published(name: str) -> None:
+    """Our figure of the published runs, what they tell, and the files of it."""
+    about = PAPER_FIGURES[name]
+    figure = FIGURES[about.shown_by]
+    assert figure.data, "figures of the paper have data"
+    assert figure.screen, "figures of the paper can be shown"
+    view = View(axes=_choose_axes(name)) if about.has_axes else View()
+    selection = select_published(name, view)
+    try:
+        data = figure.data(selection)
+    except UsageError as error:
+        st.info(escape_markdown(f"{str(error)[:1].upper()}{str(error)[1:]}"))
+        return
+    plain, subtitle = cast("PlainFigure", figure.screen(data, view)), re.sub("<.*?>", "", figure.subtitle(data, view))
+    st.markdown(escape_markdown(subtitle))
+    height = plain["layout"].get("height", PLOT_HEIGHT)
+    components.show_plot(plain, name, f"{figure.title}: {subtitle}", revision=view.axes, height=height)
+    if about.has_lines:
+        show_verdicts(selection)
+    with st.popover("Export", key=f"export of {name}"), st.container(horizontal=True):
+        for format in figure.formats:
+            make = partial(export, selection, figure.name, format)
+            file = file_name(name, figure, format, view)
+            st.download_button(FORMATS[format], make, file, on_click="ignore", key=f"export {name} {format}")
+
+
+def _choose_axes(name: str) -> Axes:
+    options: dict[str, Any] = {"format_func": AS_IN_PAPER.__getitem__, "default": "unit", "required": True}
+    axes: Axes | None = st.segmented_control("Axes", list(AS_IN_PAPER), key=f"axes of {name}", **options)
+    return axes or "unit"
+
+
+def show_verdicts(selection: Selection) -> None:
+    """What the runs tell of every line and GEM, in sentences that they carry."""
+    rows = selection.runs_to_compare()
+    verdicts = paired.compare(rows, analysis.default_baseline(rows))
+    if not verdicts:
+        return
+    if (seeds := len(verdicts[0].seeds)) < LEAST_SEEDS:
+        shared = f"All configurations share {pluralize(seeds, 'seed') if seeds else 'no seed'}"
+        st.markdown(f"{shared}; it takes at least {LEAST_SEEDS} to tell a difference.")
+        return
+    st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))
+    st.expander("All differences").markdown(differences_table(verdicts))
+
+
+def show_run_buttons(name: str) -> None:
+    """A button for the preset of the figure, or for each of its scales; none if there is no such preset."""
+    presets = {key: preset for key, preset in PRESETS.items() if key == name or key.startswith(f"{name}-")}
+    missing = next(filter(None, (missing_data(preset.spec.runs()) for preset in presets.values())), "")
+    if missing:
+        st.warning(escape_markdown(missing))
+    with st.container(horizontal=True):
+        for key, preset in presets.items():
+            label = "Run this" if len(presets) == 1 else f"Run this: {preset.title}"
+            options: dict[str, Any] = {
+                "args": (preset.title, preset.spec),
+                "disabled": bool(missing),
+                "help": preset.description,
+            }
+            st.button(label, on_click=ask_to_run, key=f"run {key}", **options)

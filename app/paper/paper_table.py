@@ -1,0 +1,100 @@
+"""A table of the paper on its page: the choice of it, its numbers beside ours, and what can be done with it."""
+
+from functools import partial
+from typing import Any
+
+import components
+import pandas as pd
+import session
+import streamlit as st
+from text import escape_markdown
+
+from mgem_core import frames, published
+from mgem_core.figures import FORMATS as FORMAT_TITLES
+from mgem_core.figures import paper_table
+from mgem_core.figures.paper_table import Entry
+from mgem_core.paper import SCALES, TABLES, Scale, Table, sweep_of
+from mgem_core.store import Store
+from mgem_core.sweeps import missing_data
+from paper.run_this import ask_to_run
+from paper.table_rows import COLUMNS, DAGGER, OWN, SHIPPED, choices_in_words, table_rows
+
+IN_URL: dict[str, Any] = {"bind": "query-params"}
+EXPLANATION = (
+    "The paper does not say what its ± is; we take it for a standard error, as ours is. Differences are ours minus the "
+    "paper's, with both errors combined; bold where they exceed two of these errors. One seed has no error, so nothing is "
+    "claimed of it."
+)
+SHORT_EXPLANATION = (
+    "These are other tasks than the paper's, so the differences show the scale as well as the method, and none is marked."
+)
+
+
+def choose_table() -> tuple[Table, Scale]:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        titles = {name: table.title for name, table in TABLES.items()}
+        name = st.selectbox("Table", list(titles), format_func=titles.__getitem__, key="table", width=300, **IN_URL)
+        options: dict[str, Any] = {"default": SCALES[0], "required": True}
+        scale = st.segmented_control("Scale of our runs", SCALES, key="scale", **options, **IN_URL)
+    return TABLES[name], scale or SCALES[0]
+
+
+def show_table(store: Store, table: Table, scale: Scale) -> None:
+    spec = sweep_of(table, scale)
+    missing = missing_data(spec.runs())
+    shipped, _ = published.read(table.name)
+    entries = paper_table.entries(table, scale, {SHIPPED: shipped, OWN: _own_runs(store, table)})
+    st.markdown(" ".join([*([table.cut] if scale == "short" else []), table.assumed]))
+    if missing:
+        st.warning(escape_markdown(missing))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Run this table", on_click=_ask, args=(table, scale), disabled=bool(missing))
+        _show_export_menu(table, scale, entries)
+    rows = table_rows(table, scale, entries, can_run=not missing)
+    description = f"{table.title}: the paper's numbers, ours and yours"
+    press = partial(_ask_for_row, table, scale)
+    components.show_table(COLUMNS, rows, f"table {table.name} {scale}", description, on_press=press, is_whole=True)
+    _show_notes(table, scale, entries)
+
+
+def _own_runs(store: Store, table: Table) -> pd.DataFrame:
+    """The user's runs on the benchmark of a table."""
+
+    def read() -> pd.DataFrame:
+        ids = [run for run, benchmark in store.run_values(["id", "benchmark"]) if benchmark == table.benchmark]
+        return frames.runs(store, ids=ids)
+
+    found: pd.DataFrame = session.read_once("runs of a paper's table", store, table.name, read)
+    return found
+
+
+def _ask(table: Table, scale: Scale) -> None:
+    ask_to_run(f"{table.title}, {scale} scale", sweep_of(table, scale))
+
+
+def _ask_for_row(table: Table, scale: Scale, key: str) -> None:
+    """`key` is that of a row of the table on the page."""
+    rows = [row for row in table.rows if row.label == key.partition("/")[0]]
+    if rows:
+        ask_to_run(f"{rows[0].label}, {table.title}, {scale} scale", sweep_of(table, scale, rows))
+
+
+def _show_notes(table: Table, scale: Scale, entries: list[Entry]) -> None:
+    for note in dict.fromkeys(row.note for row in table.rows if row.note):
+        labels = ", ".join(row.label for row in table.rows if row.note == note)
+        st.caption(escape_markdown(f"{DAGGER} {labels}: {note}"))
+    st.caption(SHORT_EXPLANATION if scale == "short" else EXPLANATION)
+    if not any(entry.source == SHIPPED for entry in entries):
+        st.caption("No results of ours at this scale come with this version.")
+    if sentences := choices_in_words(entries):
+        with st.expander("Which strengths and learning rates were chosen, and on which seeds"):
+            st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))
+
+
+def _show_export_menu(table: Table, scale: Scale, entries: list[Entry]) -> None:
+    with st.popover("Export"), st.container(horizontal=True):
+        for format in paper_table.FORMATS:
+            make = partial(paper_table.as_file, table, scale, entries, format)
+            file = f"{table.name}_{scale}.{'tex' if format == 'latex' else format}"
+            key = f"export {table.name} {scale} {format}"
+            st.download_button(FORMAT_TITLES[format], make, file, on_click="ignore", key=key)

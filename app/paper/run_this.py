@@ -1,0 +1,43 @@
+"""Launching what the paper shows: a question with the number of runs and the time they take, and then Explore."""
+
+import session
+import streamlit as st
+from explore.launch import show_estimate, start_sweep
+from text import escape_markdown
+
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec, missing_data
+
+
+def ask_to_run(name: str, spec: SweepSpec) -> None:
+    """Called by a button: the page asks whether to launch this sweep, until that is answered or dismissed."""
+    st.session_state["to run"] = name, spec
+
+
+def _forget() -> None:
+    st.session_state.pop("to run", None)
+
+
+def show_question(store: Store) -> None:
+    """The question, if a button asked for it; it stays when the page runs again, because runs have finished."""
+    if session.came_from_another_page():
+        _forget()
+    if asked := st.session_state.get("to run"):
+        _ask(store, *asked)
+
+
+@st.dialog("Run this", on_dismiss=_forget)
+def _ask(store: Store, name: str, spec: SweepSpec) -> None:
+    """Launched, the sweep is shown on Explore; or the one that has exactly these runs already."""
+    st.markdown(f"**{escape_markdown(name)}**")
+    configs = spec.runs()
+    missing = missing_data(configs)
+    if missing:
+        st.warning(escape_markdown(missing))
+    problem = missing or show_estimate(store, configs)
+    if st.button("Launch", type="primary", disabled=bool(problem)):
+        _forget()
+        if not store.is_current():
+            st.rerun()  # the page reports that the store was replaced
+        sweep = start_sweep(store, spec, name)
+        st.switch_page(session.EXPLORE_PAGE, query_params={"sweep": f"s{sweep}"})

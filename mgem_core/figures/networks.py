@@ -1,0 +1,177 @@
+"""Networks: ACC, the time of a step and the peak memory of every method with every network, as in the paper's Figure 4."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mgem_core import text
+from mgem_core.analysis import View
+from mgem_core.cells import choose_configuration
+from mgem_core.errors import UsageError
+from mgem_core.figures import Figure, PlainFigure, _latex, _print, _screen, register
+from mgem_core.figures.selection import Selection
+from mgem_core.figures.style import family, line_styles
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+PANELS = {"acc": "ACC, %", "seconds_per_step": "time, s per step", "peak_memory_mb": "peak memory, MB"}
+PANEL_PIXELS = 170
+ERROR_BARS = {"thickness": 1, "width": 3, "color": "#808080"}
+GAP = 0.09  # between two panels, as a share of the height
+
+
+def is_available(selection: Selection) -> bool:
+    return any(status == "finished" for _, _, status in selection.candidates())
+
+
+def data(selection: Selection) -> pd.DataFrame:
+    return by_network(selection.runs())
+
+
+def by_network(runs: pd.DataFrame) -> pd.DataFrame:
+    """A row per network and line: the means over seeds, with standard errors, of one configuration (see cells).
+
+    A line is a family, since the modules of a network give md-GEM other numbers with each; where a network has several
+    configurations of a family that differ in these, it is a label.
+    """
+    finished = runs[runs["status"] == "finished"].drop_duplicates(["configuration", "seed"], keep="last")
+    if finished.empty:
+        raise UsageError("nothing to show yet: no run has finished.")
+    finished = finished.assign(family=finished["label"].map(family))
+    labels = finished.groupby(["family", "network"])["label"].nunique().groupby("family").max()
+    is_one = finished["family"].map(labels == 1)
+    finished = finished.assign(line=finished["family"].where(is_one, finished["label"]))
+    rows = []
+    for (network, line), of in finished.groupby(["network", "line"], sort=False):
+        configuration, _, _ = choose_configuration(of)
+        chosen = of[of["configuration"] == configuration]
+        row = {"network": network, "line": line, "label": line, "family": family(str(line))}
+        row |= {"q": chosen["strength"].iloc[0], "seeds": len(chosen)}
+        for name in PANELS:
+            values = chosen[name].astype(float) if name in chosen else pd.Series(dtype=float)
+            row[name] = values.mean()
+            row[f"{name}_sem"] = values.sem() if values.count() > 1 else math.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def tidy(rows: pd.DataFrame, view: View) -> pd.DataFrame:
+    return rows.drop(columns=["label", "family"]).rename(columns={"line": "method"})
+
+
+def _panels(rows: pd.DataFrame) -> list[str]:
+    """The measures that some row has: only results that come with the tool have the peak memory."""
+    return [name for name in PANELS if rows[name].notna().any()]
+
+
+def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
+    """A panel per measure, one above the other; in each, a group of bars per network and a bar per method."""
+    panels, styles = _panels(rows), line_styles(rows)
+    networks = list(dict.fromkeys(rows["network"]))
+    traces: list[dict[str, Any]] = []
+    for number, name in enumerate(panels, 1):
+        for line, (color, _, _) in styles.items():
+            of = rows[rows["line"] == line].set_index("network").reindex(networks)
+            traces.append(
+                {
+                    **{"type": "bar", "name": line, "legendgroup": line, "showlegend": number == 1},
+                    **{"uid": _screen.uid(f"{line} {name}"), "x": networks, "yaxis": f"y{number}", "xaxis": "x"},
+                    "y": [None if math.isnan(value) else value for value in of[name]],
+                    "error_y": {
+                        "array": of[f"{name}_sem"].fillna(0).tolist(),
+                        "thickness": 1,
+                        "width": 3,
+                        "color": "#808080",
+                    },
+                    "marker": {"color": color},
+                    "hovertemplate": f"{line}, %{{x}}: %{{y:.4g}}<extra></extra>",
+                }
+            )
+    figure = _screen.figure(traces, "", "", list(styles))
+    layout, height = figure["layout"], (1 + GAP) / len(panels)
+    for number, name in enumerate(panels):
+        top = 1 - number * height
+        layout[f"yaxis{number + 1}"] = {
+            **{"title": {"text": PANELS[name]}, "domain": [max(0.0, top - height + GAP), top], "anchor": "x"},
+            **({"range": _acc_range(rows)} if name == "acc" else {"rangemode": "tozero"}),
+        }
+    layout["yaxis"] = layout.pop("yaxis1")
+    layout["xaxis"] = {"title": {"text": ""}, "anchor": f"y{len(panels)}" if len(panels) > 1 else "y"}
+    for trace in traces:
+        trace["yaxis"] = trace["yaxis"].replace("y1", "y")
+    layout |= {"showlegend": True, "barmode": "group", "margin": {"l": 62, "r": 8, "t": 8, "b": 96}}
+    layout["height"] = PANEL_PIXELS * len(panels) + 110
+    return figure
+
+
+def _acc_range(rows: pd.DataFrame) -> list[float]:
+    """Accuracies from zero would all look the same; the axis shows where it starts."""
+    low, high = rows["acc"].min(), rows["acc"].max()
+    room = max(2.0, 0.25 * (high - low))
+    return [max(0.0, low - 2 * room), min(100.0, high + room)]
+
+
+@_print.printing()
+def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+    """The same on paper."""
+    panels, styles = _panels(rows), line_styles(rows)
+    networks = list(dict.fromkeys(rows["network"]))
+    figure, axes = _print.one_column("", PANELS[panels[0]])
+    figure.set_figheight(0.7 + 1.15 * len(panels))
+    figure.clear()
+    width = 0.8 / len(styles)
+    for place, name in enumerate(panels):
+        axes = figure.add_subplot(len(panels), 1, place + 1, ylabel=PANELS[name])
+        for number, (line, (color, _, _)) in enumerate(styles.items()):
+            of = rows[rows["line"] == line].set_index("network").reindex(networks)
+            at = [i + (number - (len(styles) - 1) / 2) * width for i in range(len(networks))]
+            error = of[f"{name}_sem"].fillna(0)
+            axes.bar(at, of[name], width * 0.95, yerr=error, color=color, label=line, error_kw={"lw": 0.7}, zorder=2)
+        axes.grid(axis="y", color="#ececec", lw=0.5)
+        axes.set_xticks(range(len(networks)), networks if place == len(panels) - 1 else [""] * len(networks))
+        if name == "acc":
+            axes.set_ylim(*_acc_range(rows))
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def subtitle(rows: pd.DataFrame, view: View) -> str:
+    fewest, most = rows["seeds"].min(), rows["seeds"].max()
+    seeds = f"{fewest} to {text.pluralize(most, 'seed')}" if fewest < most else text.pluralize(most, "seed")
+    return f"means over {seeds}, ± standard error"
+
+
+def latex(rows: pd.DataFrame, view: View, source: str) -> str:
+    panels = _panels(rows)
+    head = ["network", "method", *(PANELS[name].replace("%", r"\%") for name in panels), "seeds"]
+    groups = [
+        [
+            [
+                *(_latex.escape(str(row[name])) for name in ("network", "line")),
+                *(_latex.mean_cells(of.loc[[i], name], of.loc[[i], f"{name}_sem"], 2, pd.Index([]))[0] for name in panels),
+                str(row["seeds"]),
+            ]
+            for i, row in of.iterrows()
+        ]
+        for _, of in rows.groupby("network", sort=False)
+    ]
+    return _latex.tabular(f"{source}: mean ± standard error over seeds", head, groups)
+
+
+register(
+    Figure(
+        name="networks",
+        title="Networks",
+        is_available=is_available,
+        data=data,
+        tidy=tidy,
+        screen=screen,
+        printed=printed,
+        latex=latex,
+        subtitle=subtitle,
+    )
+)

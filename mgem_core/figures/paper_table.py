@@ -1,0 +1,103 @@
+"""A table of the paper beside our runs: its entries, for the page, and as a file."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from mgem_core.cells import Difference, Result, difference, find_result, settings
+from mgem_core.figures import _latex
+from mgem_core.figures.files import table_file
+from mgem_core.learners import uses
+from mgem_core.paper import MEASURES, Cell, Row, Scale, Table
+
+FORMATS = ("csv", "latex", "json")
+PAPER = "paper"  # the source of the printed numbers
+
+
+class Entry(NamedTuple):
+    """The numbers of one source in one row of a table."""
+
+    row: Row
+    source: str  # PAPER, or a source of runs; empty: no source has numbers for this row
+    cells: dict[str, Cell]  # by measure
+    differences: dict[str, Difference]  # to the paper
+    result: Result | None  # where the numbers are from, if they are of runs
+
+
+def entries(table: Table, scale: Scale, sources: Mapping[str, pd.DataFrame]) -> list[Entry]:
+    """For each row the paper's numbers, and those of each source of runs (a frame of frames.runs) that has some.
+
+    At the short scale other things are trained than in the paper, so no difference to it is called clear.
+    """
+    found: list[Entry] = []
+    for row in table.rows:
+        printed = {name: cell for name in MEASURES if (cell := row.printed(name))}
+        of_row = [Entry(row, PAPER, printed, {}, None)] if printed else []
+        for source, runs in sources.items():
+            if result := find_result(runs, table, scale, row):
+                cells = {name: Cell(mean.mean, mean.error) for name, mean in result.means.items()}
+                of_row.append(Entry(row, source, cells, _differences(result, row, scale), result))
+        found += of_row or [Entry(row, "", {}, {}, None)]
+    return found
+
+
+def _differences(result: Result, row: Row, scale: Scale) -> dict[str, Difference]:
+    found = {name: difference(mean, row.printed(name)) for name, mean in result.means.items()}
+    known = {name: one for name, one in found.items() if one}
+    return known if scale == "paper" else {name: one._replace(is_clear=False) for name, one in known.items()}
+
+
+def strength_of(entry: Entry) -> Any:
+    """The strength that was chosen, where the method has one."""
+    config = entry.result.config if entry.result else None
+    return config.strength if config and uses(config.method, "strength") else None
+
+
+def as_file(table: Table, scale: Scale, found: Sequence[Entry], format: str) -> bytes:
+    """The entries as csv, latex or json."""
+    if format == "latex":
+        return latex(table, scale, found).encode()
+    return table_file(pd.DataFrame([_record(table, scale, entry) for entry in found if entry.source]), format)
+
+
+def _record(table: Table, scale: Scale, entry: Entry) -> dict[str, Any]:
+    result = entry.result
+    record: dict[str, Any] = {"table": table.name, "method": entry.row.label, "source": entry.source}
+    record["scale"] = PAPER if result is None else scale
+    for name in MEASURES:
+        record[name], record[f"{name}_error"] = entry.cells.get(name, (math.nan, math.nan))
+        record[f"{name}_difference"], record[f"{name}_difference_error"], is_clear = entry.differences.get(
+            name, (math.nan, math.nan, False)
+        )
+        record[f"{name}_is_clear"] = is_clear
+    return {
+        **record,
+        "seeds": " ".join(map(str, result.seeds)) if result else "",
+        "chosen_on_seeds": " ".join(map(str, result.chosen_on)) if result else "",
+        "settings": ", ".join(settings(result.config)) if result else "",
+        "note": entry.row.note if entry.source == PAPER else "",
+    }
+
+
+def latex(table: Table, scale: Scale, found: Sequence[Entry]) -> str:
+    """A group of rows per method; a dagger marks printed numbers that contradict each other."""
+    groups: dict[str, list[list[str]]] = {}
+    for entry in found:
+        if entry.source:
+            dagger = r"$^\dagger$" if entry.row.note and entry.source == PAPER else ""
+            seeds = str(len(entry.result.seeds)) if entry.result else "---"
+            cells = [_latex_cell(entry.cells.get(name)) for name in MEASURES]
+            names = [_latex.escape(entry.row.label) + dagger, _latex.escape(entry.source)]
+            groups.setdefault(entry.row.label, []).append([*names, *cells, seeds])
+    notes = "".join(f"% {row.label}: {row.note}\n" for row in table.rows if row.note)
+    about = f"{table.title}, our runs at {scale} scale; mean ± standard error over seeds, percent"
+    head = ["method", "source", *(name.upper() for name in MEASURES), "seeds"]
+    return notes + _latex.tabular(about, head, groups.values())
+
+
+def _latex_cell(cell: Cell | None) -> str:
+    if cell is None:
+        return "---"
+    return f"${cell.mean:.2f}$" if math.isnan(cell.error) else rf"${cell.mean:.2f} \pm {cell.error:.2f}$"

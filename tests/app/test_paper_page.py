@@ -1,0 +1,224 @@
+"""The page Paper, without a browser."""
+
+import json
+
+import numpy as np
+import pytest
+from pages import open_page, run_page, tables, texts
+from paper import paper_figures
+from streamlit.testing.v1 import AppTest
+from trained_store import SPEC, trained_store
+
+from mgem_core import RunConfig, claims, published
+from mgem_core.claims import Claim
+from mgem_core.estimate import Estimate
+from mgem_core.paper import FIGURES, TABLES, sweep_of
+from mgem_core.presets import PRESETS, Preset
+from mgem_core.streams import Benchmark
+from mgem_core.sweeps import SweepSpec
+
+TABLE = TABLES["table-1-permutations"]
+ROWS = {row.label: row for row in TABLE.rows}
+
+
+@pytest.fixture(autouse=True)
+def shipped(tmp_path, monkeypatch):
+    """A folder in the place of that with the results of this version; all data counts as present."""
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    monkeypatch.setattr(published, "FOLDER", folder)
+    monkeypatch.setattr(Benchmark, "missing", lambda self, domains=(), thorough=False: "")
+    return folder
+
+
+def open_paper(**query) -> AppTest:
+    page = open_page("paper", **query)
+    assert not page.exception
+    return page
+
+
+def result(label, seed, acc, scale="paper", **fields):
+    """A line of a file of results."""
+    config = RunConfig(**{**TABLE.scale(scale), **ROWS[label].fields, "seed": seed, **fields}).canonical()
+    matrix = np.full((config.tasks, config.tasks), acc).tolist()
+    numbers = {"acc": acc, "fwd": acc + 5.0, "bwd": -5.0, "validation_acc": acc, "seconds": 1.0, "seconds_per_step": 0.1}
+    stored = json.loads(config.stored())
+    return {"label": config.label, "status": "finished", **numbers, "matrix": matrix, "pairs": {}, "config": stored}
+
+
+def shown(page) -> dict[tuple[str, str], dict[str, dict[str, object]]]:
+    """The cells of the table, by method and source."""
+    (table,) = [one for one in page.get("bidi_component") if one.proto.component_name == "table"]
+    rows = json.loads(json.loads(table.proto.json))["rows"]
+    return {tuple(row["key"].split("/")): row["cells"] for row in rows}
+
+
+def finish(store, spec, acc) -> None:
+    """A sweep whose runs end with this ACC."""
+    store.submit(spec)
+    with store.database.transaction() as db:
+        values = "status = 'finished', fwd = 85, bwd = 0, validation_acc = 50, matrix = '[]', seconds = 60"
+        db.execute(f"UPDATE runs SET {values}, acc = ? + json_extract(config, '$.seed')", (acc,))
+
+
+def test_the_paper_ours_and_the_users_runs_stand_side_by_side_with_their_differences(store, shipped):
+    published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", seed, 83.0 + 0.1 * seed) for seed in (0, 1, 2)])
+    finish(store, SweepSpec(base={**TABLE.paper, **ROWS["GEM"].fields, "strength": 1.0}, grid={"seed": [0, 1]}), 80.0)
+    cells = shown(open_paper())
+    assert cells["GEM", "paper"]["acc"]["text"] == "80.54 ± 0.09"
+    assert cells["GEM", "ours"]["acc"]["text"] == "83.10 ± 0.06"
+    assert cells["GEM", "ours"]["acc_difference"] == {"text": "+2.56 ± 0.11", "value": pytest.approx(2.56), "bold": True}
+    assert cells["GEM", "your runs"]["acc"]["text"] == "80.50 ± 0.50"
+    assert cells["GEM", "your runs"]["acc_difference"]["bold"] is False
+    assert cells["GEM", "your runs"]["q"]["text"] == "1"
+    assert ("EWC", "ours") not in cells
+
+
+def test_a_single_seed_has_no_error_and_nothing_is_claimed_of_it(store, shipped):
+    published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", 0, 10.0)])
+    cell = shown(open_paper())["GEM", "ours"]["acc_difference"]
+    assert (cell["text"], cell["bold"]) == ("−70.54", False)
+
+
+def test_at_the_short_scale_it_is_said_what_is_cut_and_no_difference_is_marked(store, shipped):
+    lines = [result("GEM", seed, 10.0 + seed, "short") for seed in (0, 1)]
+    published.append(shipped / f"{TABLE.name}.jsonl", lines)
+    assert TABLE.cut not in texts(open_paper())
+    page = open_paper(scale="short")
+    assert TABLE.cut in texts(page)
+    assert shown(page)["GEM", "ours"]["acc_difference"]["bold"] is False
+    assert "No results of ours at this scale" in texts(open_paper())
+
+
+def test_every_table_can_be_chosen_and_its_printed_numbers_are_there(store):
+    for table in TABLES.values():
+        page = open_paper(table=table.title)
+        assert {label for label, _ in shown(page)} == {row.label for row in table.rows}
+        assert f"{table.rows[0].acc.mean:.2f}" in tables(page)
+
+
+def test_the_contradictory_numbers_are_marked_and_explained(store):
+    page = open_paper()
+    cells = shown(page)
+    flagged = [key for key in cells if cells[key]["method"]["text"].endswith("†")]
+    assert flagged == [("approx-GEM(4,1)", "paper"), ("approx-GEM(4,2)", "paper")]
+    assert "81.17, but the paper prints" in texts(page)
+
+
+def test_it_is_said_which_settings_were_chosen_and_on_which_seeds(store, shipped):
+    lines = [result("GEM", 0, acc, strength=q) for acc, q in ((70.0, 0.3), (80.0, 1.0))]
+    published.append(shipped / f"{TABLE.name}.jsonl", [*lines, result("GEM", 1, 81.0, strength=1.0)])
+    page = open_paper()
+    sentence = "GEM, ours: strength 1, learning rate 0.1: chosen among 2 configurations by validation on seed 0"
+    assert sentence in texts(page).replace("\\", "")
+    assert shown(page)["GEM", "ours"]["seeds"]["text"] == "1"
+
+
+def press(page, label):
+    """As the button of a row does."""
+    page.session_state["to run"] = f"{label} of a table", sweep_of(TABLE, "short", [ROWS[label]])
+    return run_page(page)
+
+
+def button(page, label):
+    return next(one for one in page.button if one.label == label)
+
+
+def test_every_method_has_one_button_to_run_it(store):
+    cells = shown(open_paper())
+    with_button = [label for (label, _), row in cells.items() if row["run"]["text"]]
+    assert with_button == [row.label for row in TABLE.rows]
+
+
+def test_run_this_launches_the_sweep_of_the_row_and_shows_it_on_explore(store):
+    page = press(open_paper(), "GEM")
+    assert "**20 runs**" in texts(page)
+    assert not store.sweeps()
+    button(page, "Launch").click().run()
+    assert not page.exception
+    assert store.counts(1)["queued"] == 20
+    assert {run["config"]["benchmark"] for run in store.run_records()} == {"mnist-permutations"}
+    assert page.query_params["sweep"] in ("s1", ["s1"])
+    assert "GEM of a table launched: 20 runs" in page.toast[0].value
+
+
+def test_a_sweep_with_exactly_these_runs_is_shown_instead_of_a_second_one(store):
+    store.submit(sweep_of(TABLE, "short", [ROWS["GEM"]]))
+    page = press(open_paper(), "GEM")
+    button(page, "Launch").click().run()
+    assert len(store.sweeps()) == 1
+    assert "has exactly these runs already" in page.toast[0].value
+
+
+def test_the_whole_table_can_be_run(store):
+    page = open_paper(scale="short")
+    button(page, "Run this table").click().run()
+    runs = len(sweep_of(TABLE, "short").runs())
+    assert f"**{runs} runs**" in texts(page)
+
+
+def test_days_must_be_confirmed(store, monkeypatch):
+    monkeypatch.setattr("explore.launch.estimate", lambda *arguments: Estimate(20, 0, 75 * 3600.0))
+    page = press(open_paper(), "GEM")
+    assert button(page, "Launch").disabled
+    page.checkbox[0].check().run()
+    assert not button(page, "Launch").disabled
+
+
+def test_missing_data_is_one_sentence_and_nothing_can_be_run(store, monkeypatch):
+    sentence = "mnist-permutations needs MNIST, which is not there; get it with: mgem data fetch mnist."
+    monkeypatch.setattr(Benchmark, "missing", lambda self, domains=(), thorough=False: sentence)
+    page = open_paper()
+    assert [one.value.replace("\\", "") for one in page.warning][:1] == [sentence]
+    assert button(page, "Run this table").disabled
+    assert all(row["run"].get("disabled", True) for row in shown(page).values())
+    assert button(press(page, "GEM"), "Launch").disabled
+
+
+def test_figures_without_results_say_so_and_offer_their_preset_if_there_is_one(store, monkeypatch):
+    monkeypatch.setitem(PRESETS, "figure-2", Preset("Figure 2", "its runs", SPEC))
+    monkeypatch.delitem(PRESETS, "figure-3", raising=False)
+    page = open_paper()
+    assert texts(page).count("No results of ours for this figure come with this version.") == 3
+    keys = [one.key for one in page.button if one.key and one.key.startswith("run ")]
+    assert "run figure-2" in keys
+    assert "run figure-3" not in keys
+    page.button(key="run figure-2").click().run()
+    assert "**4 runs**" in texts(page)
+
+
+def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_path):
+    trained = trained_store(tmp_path / "trained" / "runs.db")
+    for name in ("figure-2", "figure-3", "figure-4"):
+        published.append(shipped / f"{name}.jsonl", published.pack(trained))
+    page = open_paper()
+    plots = [one for one in page.get("bidi_component") if one.proto.component_name == "plot"]
+    assert len(plots) == len(FIGURES)
+    words = texts(page)
+    assert "No results of ours for this figure" not in words
+    assert "old task s = 1, new task t = 2" in words.replace("\\", "")
+    formats = [one.proto.label for one in page.get("download_button")]
+    assert formats.count("PDF") == 3
+    raw = next(one for one in page.button_group if one.key == "axes of figure-2")
+    raw.set_value("raw").run()
+    assert not page.exception
+
+
+def test_a_figure_of_runs_that_were_not_probed_is_explained(store, shipped, tmp_path):
+    spec = SweepSpec(base={**SPEC.base, "probe_every": 0})
+    published.append(shipped / "figure-2.jsonl", published.pack(trained_store(tmp_path / "trained" / "runs.db", spec)))
+    assert "Nothing to show yet: no run has probed task 1 in task 2" in texts(open_paper()).replace("\\", "")
+
+
+def test_claims_are_shown_once_there_are_some(store, monkeypatch):
+    monkeypatch.setattr(claims, "CLAIMS", [])
+    assert "What the paper claims" not in texts(open_paper())
+    claims.CLAIMS.append(Claim("Splits help.", "Table 1", "ACC +0.1 ± 0.2", "cannot be told"))
+    page = open_paper()
+    assert "What the paper claims, and what we find" in texts(page)
+    assert "ACC +0.1 ± 0.2" in texts(page).replace("\\", "")
+    assert "Splits help. **Cannot be told.**" in [one.label for one in page.expander]
+
+
+def test_figure_names_are_those_of_figures_that_exist():
+    assert all(figure.shown_by in paper_figures.FIGURES for figure in FIGURES.values() if figure.shown_by)

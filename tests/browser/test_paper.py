@@ -1,0 +1,70 @@
+"""Paper as a person uses it: read a table, run a row of it, take a file away."""
+
+import math
+import re
+import shutil
+
+import pytest
+from people import open_address, press, serious_faults, wait_until_still
+from playwright.sync_api import expect
+
+from mgem_core.store import Store
+from mgem_core.streams import mnist
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_table_is_read_and_exported_and_missing_data_is_named(page, server):
+    open_address(page, f"{server}/paper?scale=short")
+    rows = page.locator(".configurations tbody tr")
+    expect(rows.filter(has_text="80.54 ± 0.09")).to_have_count(1)
+    expect(page.get_by_text("mgem data fetch mnist")).to_be_visible()
+    expect(page.get_by_role("button", name="Run GEM", exact=True)).to_be_disabled()
+    expect(page.get_by_role("button", name="Run this table", exact=True)).to_be_disabled()
+    wait_until_still(page)
+    page.get_by_role("button", name="Export").first.click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="LaTeX", exact=True).first.click()
+    assert download.value.suggested_filename == "table-1-permutations_short.tex"
+    assert r"$80.54 \pm 0.09$" in download.value.path().read_text()
+
+
+@pytest.fixture
+def mnist_files(home, monkeypatch):
+    """Files of the right names, sizes and headers for the server: it takes them for MNIST. All digits are black zeros."""
+    monkeypatch.setenv("MGEM_DATA", str(home / "no-data"))
+    mnist.folder().mkdir(parents=True)
+    for name, shape in mnist.files().items():
+        with (mnist.folder() / name).open("wb") as file:
+            file.write(mnist.header(shape))
+            file.truncate(len(mnist.header(shape)) + math.prod(shape))
+    yield
+    shutil.rmtree(home / "no-data")
+
+
+@pytest.mark.usefixtures("mnist_files")
+def test_a_row_is_run_after_a_question_and_shown_on_explore(page, server, home):
+    open_address(page, f"{server}/paper?scale=short")
+    press(page, "Run Single")
+    question = page.get_by_role("dialog")
+    expect(question.get_by_text(re.compile("^4 runs"))).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(question).to_have_count(0)
+    press(page, "Run Single")
+    question.get_by_role("button", name="Launch", exact=True).click()
+    expect(page.get_by_text("What to run")).to_be_visible()
+    page.wait_for_function("location.search.includes('sweep=s1')")
+    store = Store(home / "runs.db")
+    store.cancel(store.run_ids(1))
+    assert {record["config"]["method"] for record in store.run_records()} == {"single"}
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 1280), ("light", 390)])
+def test_paper_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, scheme, width):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = open_address(context.new_page(), f"{server}/paper")
+    page.locator(".configurations tbody tr").first.wait_for()
+    wait_until_still(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
+    assert not serious_faults(page)
+    context.close()

@@ -1,0 +1,70 @@
+"""Networks: ACC, time and memory of every method with every network."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mgem_core import UsageError
+from mgem_core.analysis import View
+from mgem_core.figures import networks
+
+
+def run(network, label, seed, acc, configuration="", **others):
+    text = f"{network} {label} {configuration}"
+    values = {"network": network, "label": label, "seed": seed, "acc": acc, "configuration": text, "status": "finished"}
+    return {**values, "strength": 0.5, "seconds_per_step": 0.1, "validation_acc": np.nan, **others}
+
+
+def by_network(*runs):
+    return networks.by_network(pd.DataFrame(runs)).set_index(["network", "line"])
+
+
+def test_each_method_has_its_means_with_each_network():
+    found = by_network(
+        *(run(network, "GEM", seed, acc + seed) for network, acc in (("vgg", 60), ("resnet", 70)) for seed in (0, 1))
+    )
+    assert found["acc"].to_dict() == {("vgg", "GEM"): 60.5, ("resnet", "GEM"): 70.5}
+    assert found["acc_sem"].tolist() == [0.5, 0.5]
+    assert found["seeds"].tolist() == [2, 2]
+
+
+def test_a_family_is_one_line_though_each_network_has_other_modules():
+    found = by_network(run("vgg", "md-GEM(8,2)", 0, 60), run("resnet", "md-GEM(20,2)", 0, 70), run("vgg", "GEM", 0, 50))
+    assert set(found.index) == {("vgg", "md-GEM"), ("resnet", "md-GEM"), ("vgg", "GEM")}
+
+
+def test_two_of_a_family_with_one_network_keep_their_labels():
+    found = by_network(run("vgg", "md-GEM(8,2)", 0, 60), run("vgg", "md-GEM(4,2)", 0, 61))
+    assert set(found.index) == {("vgg", "md-GEM(8,2)"), ("vgg", "md-GEM(4,2)")}
+
+
+def test_of_several_strengths_the_best_on_validation_is_shown():
+    runs = [run("vgg", "GEM", 0, 90.0, "q 0", validation_acc=50.0), run("vgg", "GEM", 0, 60.0, "q 1", validation_acc=70.0)]
+    assert by_network(*runs)["acc"].tolist() == [60.0]
+
+
+def test_peak_memory_is_drawn_only_where_it_was_measured():
+    runs = [run("vgg", "GEM", 0, 60.0), run("resnet", "GEM", 0, 70.0)]
+    without = networks.screen(networks.by_network(pd.DataFrame(runs)), View())
+    assert [trace["yaxis"] for trace in without["data"]] == ["y", "y2"]
+    measured = networks.screen(
+        networks.by_network(pd.DataFrame([{**one, "peak_memory_mb": 500.0} for one in runs])), View()
+    )
+    assert [trace["yaxis"] for trace in measured["data"]] == ["y", "y2", "y3"]
+    assert measured["data"][2]["y"] == [500.0, 500.0]
+    assert measured["layout"]["xaxis"]["anchor"] == "y3"
+
+
+def test_panels_do_not_overlap():
+    runs = [run("vgg", "GEM", 0, 60.0, peak_memory_mb=1.0)]
+    layout = networks.screen(networks.by_network(pd.DataFrame(runs)), View())["layout"]
+    domains = [layout[name]["domain"] for name in ("yaxis", "yaxis2", "yaxis3")]
+    assert all(lower[1] < upper[0] for upper, lower in pairwise(domains))
+    assert (domains[0][1], domains[-1][0]) == (1, pytest.approx(0))
+
+
+def test_nothing_finished_is_a_sentence():
+    with pytest.raises(UsageError, match="no run has finished"):
+        by_network(run("vgg", "GEM", 0, 60.0, status="running"))

@@ -1,0 +1,49 @@
+"""A table of the paper beside our runs, as files."""
+
+import csv
+import io
+import json
+
+import pandas as pd
+import pytest
+from test_cells import ROWS, TABLE, run
+
+from mgem_core.figures import paper_table
+from mgem_core.figures.paper_table import as_file, entries
+
+
+@pytest.fixture
+def found():
+    runs = [run(seed, 83.0 + 0.1 * seed, validation=80.0, scale="paper") for seed in (0, 1, 2)]
+    return entries(TABLE, "paper", {"ours": pd.DataFrame(runs)})
+
+
+def test_every_row_is_there_with_the_printed_numbers_and_ours_below(found):
+    assert list(dict.fromkeys(entry.row.label for entry in found)) == list(ROWS)
+    paper, ours = (entry for entry in found if entry.row.label == "GEM")
+    assert (paper.source, ours.source) == ("paper", "ours")
+    assert ours.differences["acc"].value == pytest.approx(2.56)
+    assert [entry.source for entry in found if entry.row.label == "ER"] == [""]
+
+
+def test_csv_and_json_have_the_same_numbers_and_leave_out_rows_without_any(found):
+    from_csv = list(csv.DictReader(io.StringIO(as_file(TABLE, "paper", found, "csv").decode())))
+    from_json = json.loads(as_file(TABLE, "paper", found, "json"))
+    assert len(from_csv) == len(from_json) == sum(bool(entry.source) for entry in found)
+    (ours,) = [one for one in from_json if one["source"] == "ours"]
+    assert (ours["method"], ours["seeds"], ours["acc_is_clear"]) == ("GEM", "0 1 2", True)
+    assert ours["acc"] == pytest.approx(83.1)
+    assert [float(one["acc"]) for one in from_csv] == [one["acc"] for one in from_json]
+    assert any("81.17" in one["note"] for one in from_json)
+
+
+def test_latex_marks_the_contradictory_rows_and_has_a_group_per_method(found):
+    text = as_file(TABLE, "paper", found, "latex").decode()
+    assert r"GEM & ours & $83.10 \pm 0.06$ & $88.10 \pm 0.06$ & $-5.00 \pm 0.00$ & 3 \\" in text
+    assert r"approx-GEM(4,1)$^\dagger$ & paper & $81.79 \pm 0.10$" in text
+    assert text.count(r"\midrule") == len({entry.row.label for entry in found if entry.source})
+    assert "Independent & paper & $56.66 \\pm 3.79$ & --- & ---" in text
+
+
+def test_every_format_can_be_made(found):
+    assert all(as_file(TABLE, "paper", found, format) for format in paper_table.FORMATS)
