@@ -24,10 +24,14 @@ def runs(store: Store, sweep: int | None = None, ids: Sequence[int] | None = Non
 
     Runs that differ in their seed alone have the same text in `configuration`.
     """
-    frame = pd.DataFrame(store.run_values([*COLUMNS, "config"], ids, sweep), columns=[*COLUMNS, "config"])
+    return with_fields(pd.DataFrame(store.run_values([*COLUMNS, "config"], ids, sweep), columns=[*COLUMNS, "config"]))
+
+
+def with_fields(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with `configuration` and every field of a config in place of the column `config`, stored configs."""
     configs = pd.DataFrame([_fields(config) for config in frame["config"]], columns=[*RunConfig.model_fields])
-    frame["configuration"] = [configuration_of(config) for config in frame.pop("config")]
-    return pd.concat([frame, configs], axis=1)
+    configurations = [configuration_of(config) for config in frame["config"]]
+    return pd.concat([frame.drop(columns="config").assign(configuration=configurations), configs], axis=1)
 
 
 @lru_cache(maxsize=20_000)

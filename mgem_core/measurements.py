@@ -58,7 +58,13 @@ def read_measurements(store: Store, runs: Sequence[int]) -> dict[int, Measuremen
             for s, products in enumerate(_products(data)):
                 pairs[run].setdefault((s, data["task"]), []).append(products)
     learned = dict(store.run_values(["id", "learned"], runs))
-    return {run: _measurements(pairs[run], frames.stack_rows(rows[run], learned.get(run, 0))) for run in runs}
+    return {
+        run: measurements(_mean_products(pairs[run]), frames.stack_rows(rows[run], learned.get(run, 0))) for run in runs
+    }
+
+
+def _mean_products(pairs: dict[tuple[int, int], list[list[float]]]) -> dict[tuple[int, int], list[float]]:
+    return {pair: [fmean(column) for column in zip(*steps, strict=True)] for pair, steps in pairs.items()}
 
 
 def _products(probed: dict[str, Any]) -> list[list[float]]:
@@ -75,11 +81,11 @@ def _products(probed: dict[str, Any]) -> list[list[float]]:
     return rows
 
 
-def _measurements(pairs: dict[tuple[int, int], list[list[float]]], R: np.ndarray) -> Measurements:
-    means = {pair: [fmean(column) for column in zip(*steps, strict=True)] for pair, steps in pairs.items()}
+def measurements(pairs: dict[tuple[int, int], list[float]], R: np.ndarray) -> Measurements:
+    """From the mean products of each pair of tasks and the rows of R that are known."""
     rows = R.tolist()
     mean_accuracy = [fmean(row[: i + 1]) for i, row in enumerate(rows)]
-    return Measurements(means, R, mean_accuracy, [row[i] for i, row in enumerate(rows)])
+    return Measurements(pairs, R, mean_accuracy, [row[i] for i, row in enumerate(rows)])
 
 
 def points(store: Store, runs: pd.DataFrame, view: View, cache: MeasurementCache | None = None) -> pd.DataFrame:

@@ -29,6 +29,7 @@ COMMANDS = {  # file → its line in `mgem --help`
     "work": "be the runner of the store until it is idle",
     "compare": "compare the lines of a sweep with a baseline",
     "export": "plots, tables and configs as files",
+    "publish": "collect finished runs in a file of results",
     "data": "list the benchmarks and their data, or fetch it",
     "dashboard": "show the dashboard in a browser on this computer",
 }

@@ -1,0 +1,158 @@
+"""Which runs are compared with a cell of the paper's tables, and what is claimed of them."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mgem_core import RunConfig
+from mgem_core.cells import Mean, difference, find_result, in_words
+from mgem_core.paper import TABLES, Cell
+from mgem_core.sweeps import configuration_of
+
+TABLE = TABLES["table-1-permutations"]
+ROWS = {row.label: row for row in TABLE.rows}
+
+
+def run(seed=0, acc=80.0, validation=None, status="finished", label="GEM", scale="short", **fields):
+    """A row of frames.runs."""
+    config = RunConfig(**{**TABLE.scale(scale), **ROWS[label].fields, "seed": seed, **fields})
+    stored = config.canonical().stored()
+    return {
+        **RunConfig.model_validate_json(stored).model_dump(),
+        **{"status": status, "acc": acc, "fwd": acc + 5, "bwd": -5.0, "validation_acc": validation},
+        "configuration": configuration_of(stored),
+    }
+
+
+def result(*runs, label="GEM", scale="short"):
+    return find_result(pd.DataFrame(runs), TABLE, scale, ROWS[label])
+
+
+def test_a_row_without_runs_has_no_result():
+    assert result(run(label="EWC")) is None
+    assert result(run(status="running"), run(status="diverged", seed=1)) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *({"scale": "paper"}, {"tasks": 4}, {"iterations": 99}, {"memory": 255}, {"batch_size": 11}, {"modules": 2}),
+        *({"splits": 2}, {"solver": "approx"}, {"network": "conv-small"}, {"benchmark": "mnist-rotations"}),
+        *({"benchmark": "mnist5k-permutations"}, {"label": "d-GEM"}, {"strength": (0.1, 0.2), "tasks": 3}),
+    ],
+    ids=str,
+)
+def test_only_runs_of_the_table_its_scale_and_the_row_count(other):
+    assert result(run(**other)) is None
+    assert result(run(**other), run(seed=7)).seeds == (7,)
+
+
+@pytest.mark.parametrize("other", [{"lr": 0.3}, {"strength": 9.0}, {"trigger": "always"}, {"probe_every": 0}], ids=str)
+def test_other_fields_are_free(other):
+    assert result(run(**other)).seeds == (0,)
+
+
+def test_fields_without_effect_do_not_matter():
+    single = result(run(label="Single", memory=3), label="Single")
+    assert single.means["acc"].mean == 80
+    layers = {f"fc{number}": number - 1 for number in (1, 2, 3)}
+    assert result(run(label="m-GEM", modules=layers), label="m-GEM") is None  # three modules where the row has four
+    assert result(run(modules=dict.fromkeys(layers, 0))).seeds == (0,)  # all in one module: GEM
+
+
+def test_a_single_configuration_is_reported_over_all_its_seeds():
+    found = result(*(run(seed, acc) for seed, acc in ((0, 80.0), (1, 82.0), (2, 84.0))))
+    assert found.means["acc"] == Mean(82.0, pytest.approx(2 / math.sqrt(3)), 3)
+    assert (found.seeds, found.compared, found.chosen_on) == ((0, 1, 2), 0, ())
+
+
+def test_the_best_configuration_on_validation_is_chosen_and_reported_on_the_other_seeds():
+    worse = [run(0, acc=99.0, validation=70.0, strength=0.3), run(0, acc=99.0, validation=60.0, strength=3.0)]
+    best = [run(0, 10.0, 75.0, strength=1.0), run(1, 80.0, 1.0, strength=1.0), run(2, 82.0, 1.0, strength=1.0)]
+    found = result(*worse, *best)
+    assert found.config.strength == 1.0
+    assert (found.seeds, found.chosen_on, found.compared) == ((1, 2), (0,), 3)
+    assert found.means["acc"] == Mean(81.0, pytest.approx(1.0), 2)
+    assert "strength 1, learning rate 0.1: chosen among 3 configurations by validation on seed 0" in in_words(found)
+    assert "means over seeds 1, 2" in in_words(found)
+
+
+def test_without_other_seeds_the_means_are_over_those_of_the_choice_and_it_is_said():
+    runs = [run(seed, 80.0 + q, 70.0 + q, strength=q) for seed in (0, 1) for q in (0.3, 1.0)]
+    found = result(*runs)
+    assert (found.config.strength, found.seeds, found.chosen_on) == (1.0, (0, 1), (0, 1))
+    assert "means over the same seeds" in in_words(found)
+
+
+def test_only_seeds_that_all_configurations_have_decide():
+    """Seeds differ more than configurations: an easy seed that one of them lacks must not decide."""
+    one = [run(0, validation=70.0, strength=0.3), run(1, validation=99.0, strength=0.3)]
+    other = [run(0, validation=71.0, strength=1.0)]
+    found = result(*one, *other)
+    assert (found.config.strength, found.chosen_on) == (1.0, (0,))
+
+
+def test_a_configuration_without_the_shared_seeds_is_not_compared_and_it_is_said():
+    runs = [run(0, validation=70.0, strength=0.3), run(0, validation=71.0, strength=1.0)]
+    found = result(*runs, run(5, validation=99.0, strength=3.0))
+    assert (found.config.strength, found.compared, found.others) == (1.0, 2, 1)
+    assert "1 other configuration could not be compared" in in_words(found)
+
+
+def test_of_equals_the_one_with_more_seeds_is_chosen_and_then_the_first():
+    equal = [run(0, validation=70.0, strength=0.3), run(0, validation=70.0, strength=1.0)]
+    assert result(*equal).config.strength == 0.3
+    assert result(*equal, run(1, validation=50.0, strength=1.0)).config.strength == 1.0
+
+
+def test_without_validation_the_configuration_with_the_most_seeds_is_taken_and_it_is_said():
+    runs = [run(0, 99.0, strength=0.3), run(0, strength=1.0), run(1, strength=1.0)]
+    found = result(*runs)
+    assert (found.config.strength, found.seeds, found.compared) == (1.0, (0, 1), 0)
+    assert "was not chosen on validation data" in in_words(found)
+
+
+def test_only_configurations_with_validation_can_be_chosen_among():
+    runs = [run(0, validation=70.0, strength=0.3), run(0, validation=71.0, strength=1.0), run(0, acc=99.0, strength=3.0)]
+    found = result(*runs)
+    assert (found.config.strength, found.compared, found.others) == (1.0, 2, 1)
+
+
+def test_a_run_that_was_repeated_counts_once():
+    assert result(run(0, 80.0), run(0, 82.0)).means["acc"] == Mean(82.0, pytest.approx(math.nan, nan_ok=True), 1)
+
+
+def test_runs_that_diverged_are_left_out_and_it_is_said():
+    found = result(run(0), run(1, np.nan, status="diverged"))
+    assert found.seeds == (0,)
+    assert "1 run failed or diverged" in in_words(found)
+
+
+def test_measures_without_meaning_are_left_out():
+    independent = {**run(label="Independent"), "fwd": np.nan, "bwd": np.nan}
+    assert result(independent, label="Independent").means.keys() == {"acc"}
+
+
+def test_settings_that_are_not_the_default_are_named():
+    assert "strength 0.5, learning rate 0.1, trigger always: means over seed 0." in in_words(result(run(trigger="always")))
+
+
+def test_a_difference_is_claimed_only_beyond_two_combined_standard_errors():
+    printed = Cell(80.0, 0.3)
+    assert difference(Mean(81.1, 0.4, 3), printed) == (pytest.approx(1.1), pytest.approx(0.5), True)
+    assert not difference(Mean(80.9, 0.4, 3), printed).is_clear
+    assert difference(Mean(78.9, 0.4, 3), printed).is_clear
+
+
+def test_one_seed_has_no_error_and_claims_nothing():
+    found = difference(result(run(0, 10.0)).means["acc"], Cell(80.0, 0.1))
+    assert found.value == -70
+    assert math.isnan(found.error)
+    assert not found.is_clear
+
+
+def test_what_is_not_known_has_no_difference():
+    assert difference(None, Cell(80.0, 0.1)) is None
+    assert difference(Mean(80.0, 0.1, 2), None) is None
