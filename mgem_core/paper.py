@@ -15,6 +15,7 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 MEASURES = ("acc", "fwd", "bwd")
 STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0]  # the paper searches 0 … 1; the best strengths may lie beyond
 SEEDS = [0, 1, 2, 3]
+SHORT_STRENGTHS, SHORT_SEEDS = [0.0, 0.3, 1.0, 3.0], [0, 1]
 VALIDATION = 0.1  # the share of the training images on which a strength is chosen
 
 
@@ -67,10 +68,11 @@ class PaperFigure(NamedTuple):
 def sweep_of(table: Table, scale: Scale, rows: Sequence[Row] | None = None) -> SweepSpec:
     """The runs that fill these rows of a table, or all: every strength, where the method has one, with every seed."""
     base = {**table.scale(scale), "validation": VALIDATION, "probe_every": 0}
+    strengths, seeds = (STRENGTHS, SEEDS) if scale == "paper" else (SHORT_STRENGTHS, SHORT_SEEDS)
     grids = []
     for row in table.rows if rows is None else rows:
-        strengths = {"strength": STRENGTHS} if uses(row.fields["method"], "strength") else {}
-        grids.append({**{name: [value] for name, value in row.fields.items()}, **strengths, "seed": SEEDS})
+        found = {"strength": strengths} if uses(row.fields["method"], "strength") else {}
+        grids.append({**{name: [value] for name, value in row.fields.items()}, **found, "seed": seeds})
     return SweepSpec(base=base, grid=grids)
 
 

@@ -1,9 +1,11 @@
 """The paper's tables as data."""
 
+from itertools import product
+
 import pytest
 
 from mgem_core import RunConfig
-from mgem_core.paper import FIGURES, MEASURES, SCALES, SEEDS, STRENGTHS, TABLES, sweep_of
+from mgem_core.paper import FIGURES, MEASURES, SCALES, SEEDS, SHORT_SEEDS, SHORT_STRENGTHS, STRENGTHS, TABLES, sweep_of
 
 PRINTED = [(table, row) for table in TABLES.values() for row in table.rows if row.acc]
 
@@ -78,7 +80,9 @@ def test_the_sweep_of_a_row_has_every_strength_and_seed_where_the_method_has_a_s
     table = TABLES["table-1-rotations"]
     rows = {row.label: row for row in table.rows}
     gem = sweep_of(table, "short", [rows["GEM"]]).runs()
-    assert {(config.strength, config.seed) for config in gem} == {(q, seed) for q in STRENGTHS for seed in SEEDS}
+    assert {(config.strength, config.seed) for config in gem} == set(product(SHORT_STRENGTHS, SHORT_SEEDS))
+    gem_of_paper = sweep_of(table, "paper", [rows["GEM"]]).runs()
+    assert {(config.strength, config.seed) for config in gem_of_paper} == set(product(STRENGTHS, SEEDS))
     assert {(config.benchmark, config.tasks, config.validation) for config in gem} == {("mnist-rotations", 5, 0.1)}
     assert len(sweep_of(table, "paper", [rows["EWC"]]).runs()) == len(SEEDS)
     whole = sweep_of(table, "paper").runs()

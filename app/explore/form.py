@@ -109,11 +109,11 @@ def _used_fields(grid: dict[str, list[Any]], family: str) -> dict[str, list[Any]
     return {name: values for name, values in grid.items() if name not in others}
 
 
-def expand_form(values: dict[str, Any]) -> tuple[str, list[RunConfig]]:
-    """Why these values cannot be launched, in one sentence, or else the runs that they mean."""
-    if problem := _find_missing(values):
+def expand_form(values: dict[str, Any], preset: SweepSpec | None = None) -> tuple[str, list[RunConfig]]:
+    """Why these values (or this preset) cannot be launched, in one sentence, or else the runs that they mean."""
+    if preset is None and (problem := _find_missing(values)):
         return problem, []
-    problem, runs = _expand(json.dumps(values))
+    problem, runs = _expand(json.dumps(values)) if preset is None else ("", preset.runs())
     problem = problem or missing_data(runs)
     return problem, [] if problem else runs
 
@@ -151,6 +151,16 @@ def offered_values(text: str) -> dict[str, Any]:
         return {}
     values = given if isinstance(given, dict) else {}
     return {name: value for name, value in values.items() if name in DEFAULTS and _is_offered(name, value)}
+
+
+def remembered_preset(text: str) -> str:
+    """The preset in such a text; empty if there is none."""
+    try:
+        given = json.loads(text)
+    except ValueError:
+        return ""
+    name = given.get("preset") if isinstance(given, dict) else ""
+    return name if isinstance(name, str) else ""
 
 
 def _is_offered(name: str, value: Any) -> bool:

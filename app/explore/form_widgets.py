@@ -1,88 +1,25 @@
 """The widgets of the form in which a sweep is described."""
 
-import json
 from contextlib import suppress
-from functools import cache
 from typing import Any, get_args
 
-import components
 import streamlit as st
 from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
 from text import benchmark_choice
 
-from explore.form import (
-    DEFAULTS,
-    FRACTIONS,
-    LABELS,
-    NUMBERS,
-    RESTRICTIONS,
-    form_values,
-    is_number,
-    offered_values,
-    parse_numbers,
-)
+from explore.form import DEFAULTS, FRACTIONS, LABELS, NUMBERS, RESTRICTIONS, is_number, parse_numbers
+from explore.form_state import CUSTOM, fill_from_preset, form_expresses, mark_as_custom, widget_key
 from explore.partition_bar import network_layers, partition_bar
 from mgem_core import RunConfig
 from mgem_core.learners import FAMILIES
 from mgem_core.networks import NETWORKS
 from mgem_core.presets import PRESETS, STRENGTHS
 from mgem_core.streams import BENCHMARKS
-from mgem_core.sweeps import SweepSpec
-
-CUSTOM = "Custom"
-FIRST_PRESET = next(iter(PRESETS))
 
 
 def preset_title(name: str) -> str:
     return PRESETS[name].title if name in PRESETS else name
-
-
-def widget_key(name: str) -> str:
-    return f"run {name}"
-
-
-def read_form() -> dict[str, Any]:
-    """The current values of the widgets."""
-    values = {name: st.session_state.get(widget_key(name), value) for name, value in DEFAULTS.items()}
-    numbers = {"strengths": parse_numbers(values["strengths"], float), "seeds": parse_numbers(values["seeds"], int)}
-    return {**values, **numbers}
-
-
-def fill_form(values: dict[str, Any]) -> None:
-    """Set the widgets to these values, and the choice of a preset to the one that means the same."""
-    st.session_state.update({widget_key(name): value for name, value in values.items()})
-    current = read_form()
-    st.session_state["preset"] = next((name for name in PRESETS if preset_values(name) == current), CUSTOM)
-
-
-@cache
-def preset_values(name: str) -> dict[str, Any]:
-    return form_values(PRESETS[name].spec)
-
-
-def fill_new_form(spec: SweepSpec | None) -> None:
-    """Show the settings of this sweep; those of the first preset if there is none, or this version cannot read it."""
-    try:
-        values = form_values(spec) if spec else preset_values(FIRST_PRESET)
-    except (ValueError, LookupError):  # stored by another version
-        values = preset_values(FIRST_PRESET)
-    fill_form(values)
-
-
-def is_filled() -> bool:
-    return "preset" in st.session_state
-
-
-def remember_form(sweep: str) -> None:
-    """After a reload of the page, this sweep shows the form as it was edited."""
-    values = json.dumps(read_form())
-    components.remember_form(sweep, values, st.session_state.get("form edited", False), _restore_form)
-
-
-def _restore_form(values: str) -> None:
-    fill_form(offered_values(values))
-    st.session_state["form edited"] = True
 
 
 def show_form() -> DeltaGenerator:
@@ -93,7 +30,7 @@ def show_form() -> DeltaGenerator:
     summary = _show_presets()
     if problems:
         summary.warning(" ".join(problems))
-    options: dict[str, Any] = {"on_change": _mark_as_custom, "persist_state": "session"}
+    options: dict[str, Any] = {"on_change": mark_as_custom, "persist_state": "session"}
     st.multiselect(
         "Benchmark",
         list(BENCHMARKS),
@@ -147,27 +84,19 @@ def _show_presets() -> DeltaGenerator:
         format_func=preset_title,
         key="preset",
         persist_state="session",
-        on_change=_fill_from_preset,
+        on_change=fill_from_preset,
     )
     # Both containers are always there, so that the widgets below keep their positions and an open expander stays open.
     description, summary = st.container(), st.container()
     if st.session_state["preset"] in PRESETS:
         description.caption(PRESETS[st.session_state["preset"]].description + ".")
+        if not form_expresses(st.session_state["preset"]):
+            description.caption("The settings below show only a part of it. Unchanged, all of it is launched.")
     return summary
 
 
-def _fill_from_preset() -> None:
-    st.session_state["form edited"] = True
-    if st.session_state["preset"] in PRESETS:
-        fill_form(preset_values(st.session_state["preset"]))
-
-
-def _mark_as_custom() -> None:
-    st.session_state["preset"], st.session_state["form edited"] = CUSTOM, True
-
-
 def _show_pills(label: str, options: list[Any], name: str, help: str | None = None) -> None:
-    arguments: dict[str, Any] = {"selection_mode": "multi", "on_change": _mark_as_custom, "persist_state": "session"}
+    arguments: dict[str, Any] = {"selection_mode": "multi", "on_change": mark_as_custom, "persist_state": "session"}
     st.pills(label, options, key=widget_key(name), help=help, **arguments)
 
 
@@ -189,7 +118,7 @@ def _show_restriction() -> None:
 
 def _set_restriction(values: dict[str, list[str]]) -> None:
     st.session_state.update({widget_key(name): value for name, value in values.items()})
-    _mark_as_custom()
+    mark_as_custom()
 
 
 def _first_benchmark() -> str:
@@ -219,7 +148,7 @@ def _show_module_counts() -> None:
             placeholder=",".join(f"{name}={i}" for i, name in enumerate(names)),
             help="The module of every layer or tensor, such as fc1=0,fc2=1; a prefix stands for all names with it. "
             "Or write layers, or tensors, for one module each.",
-            on_change=_mark_as_custom,
+            on_change=mark_as_custom,
             persist_state="session",
         )
         if custom := st.session_state[widget_key("partition")].strip():

@@ -6,7 +6,7 @@ import runner_process
 import session
 import streamlit as st
 
-from explore import form, form_widgets
+from explore import form_state, form_widgets
 from explore.selection import clear_selection
 from mgem_core import RunConfig
 from mgem_core.estimate import Estimate, estimate
@@ -48,19 +48,19 @@ def show_launch_panel(store: Store, sweep: int | None) -> None:
     """
     st.subheader("What to run")
     if spec := st.session_state.pop("spec for form", None):
-        form_widgets.fill_form(form.form_values(spec))
+        form_state.fill_from_spec(spec)
         st.session_state["form edited"] = True
-    elif not form_widgets.is_filled():
-        form_widgets.fill_new_form(_spec_of(store, sweep))
+    elif not form_state.is_filled():
+        form_state.fill_new_form(_spec_of(store, sweep))
     with form_widgets.show_form():
-        problem, configs = form.expand_form(form_widgets.read_form())
+        problem, configs = form_state.expand()
         if problem:
             st.error(problem)
         else:
             problem = show_estimate(store, configs)
         options: dict[str, Any] = {"type": "primary", "shortcut": "Ctrl+Enter", "width": "stretch"}
         st.button("Launch", on_click=_launch_form, args=(store,), disabled=bool(problem), **options)
-    form_widgets.remember_form("" if sweep is None else f"s{sweep}")
+    form_state.remember_form("" if sweep is None else f"s{sweep}")
 
 
 def _spec_of(store: Store, sweep: int | None) -> SweepSpec | None:
@@ -100,11 +100,10 @@ def _missing_confirmation(expected: Estimate) -> str:
 
 def _launch_form(store: Store) -> None:
     """Launch the current values of the widgets, which the page may not have shown yet."""
-    values = form_widgets.read_form()
-    problem, configs = form.expand_form(values)
+    problem, configs = form_state.expand()
     if problem := problem or _missing_confirmation(_estimate(store, configs)):
         session.queue_toast(problem)
     else:
         preset = st.session_state["preset"]
         name = PRESETS[preset].title if preset in PRESETS else "Custom sweep"
-        launch(store, form.build_spec(values), name)
+        launch(store, form_state.form_spec(), name)

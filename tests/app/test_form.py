@@ -33,13 +33,19 @@ def test_a_custom_partition_is_a_method_by_itself():
     assert labels(families=["p-mGEM"], modules=[4], **custom) == ["p-mGEM(4)", "p-mGEM(2*)"]
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", ["quick-look", "modules-against-strength", "splits-against-strength", "digit-domains"])
 def test_a_preset_in_the_form_means_the_same_runs(name):
     spec = PRESETS[name].spec
-    again = form.build_spec(form.form_values(spec))
-    assert set(spec.runs()) <= set(again.runs())
-    if name != "built-in-digits":  # which is a product of modules and splits, where the form has families
-        assert set(again.runs()) == set(spec.runs())
+    assert set(form.build_spec(form.form_values(spec)).runs()) == set(spec.runs())
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_can_be_shown_in_the_form(name):
+    spec = PRESETS[name].spec
+    values = form.form_values(spec)
+    problem, runs = form.expand_form(values, spec)
+    assert problem or set(runs) == set(spec.runs())
+    assert set(values["benchmarks"]) == {run.benchmark for run in spec.runs()}
 
 
 def test_a_run_in_the_form_means_that_run():

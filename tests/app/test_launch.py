@@ -7,7 +7,7 @@ from pages import texts
 from test_explore_page import SPEC, button, open_explore, train
 
 from mgem_core.estimate import Estimate
-from mgem_core.presets import PRESETS
+from mgem_core.presets import PRESETS, Preset
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -169,3 +169,22 @@ def test_the_picture_can_be_seen_on_a_dark_page():
     light, dark = (example.example_picture(is_dark) for is_dark in (False, True))
     assert all(ink in light and ink not in dark for ink in example.DARK_INK)
     assert len(light) < 60_000
+
+
+def test_a_preset_that_the_form_cannot_express_is_launched_whole_until_it_is_changed(store, monkeypatch):
+    uneven = SweepSpec(base=SPEC.base, grid=[{"modules": [1], "strength": [0.0]}, {"modules": [4], "strength": [1.0]}])
+    monkeypatch.setitem(PRESETS, "uneven", Preset("Uneven", "Other strengths with four modules", uneven))
+    page = open_explore()
+    page.selectbox(key="preset").select("uneven").run()
+    assert "The settings below show only a part of it. Unchanged, all of it is launched." in texts(page)
+    button(page, "Launch").click().run()
+    assert SweepSpec.model_validate(store.sweep(1)["spec"]) == uneven
+    assert open_explore(sweep="s1").selectbox(key="preset").value == "uneven"
+    page.multiselect(key="run seeds").set_value([3]).run()
+    assert page.selectbox(key="preset").value == "Custom"
+    assert "show only a part" not in texts(page)
+
+
+def test_the_preset_of_a_form_is_remembered_with_it():
+    assert form.remembered_preset('{"preset": "quick-look", "seeds": [1]}') == "quick-look"
+    assert form.remembered_preset("[]") == form.remembered_preset("{") == form.remembered_preset('{"preset": 3}') == ""

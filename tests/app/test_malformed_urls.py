@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from explore import form_widgets
+from explore import form_state
 from pages import open_page
 from session import parse_id
 from small_store import small_store
@@ -148,7 +148,7 @@ def damaged(chance: random.Random, text: str) -> str:
 @pytest.mark.parametrize("page", PARAMETERS)
 @pytest.mark.parametrize("count", [24, pytest.param(300, marks=pytest.mark.slow)])
 def test_no_url_makes_a_page_fail(store, monkeypatch, page, count):
-    monkeypatch.setattr(form_widgets, "fill_form", lambda spec: None)  # the form takes nothing from the URL, and some time
+    monkeypatch.setattr(form_state, "fill_form", lambda *given: None)  # the form takes nothing from the URL, and some time
     small_store(store.path)
     queries = malformed(PARAMETERS[page], count)
     assert len(queries) == count
