@@ -1,8 +1,8 @@
 """The figures of the paper on its page, drawn from the results that come with the tool."""
 
 import re
-from functools import partial
-from typing import Any, cast
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, cast
 
 import components
 import streamlit as st
@@ -15,8 +15,7 @@ from mgem_core.analysis import Axes, View
 from mgem_core.figures import FIGURES, FORMATS, PlainFigure, cones
 from mgem_core.figures.files import export, file_name
 from mgem_core.figures.published_selection import select_published
-from mgem_core.figures.selection import Selection
-from mgem_core.paired import LEAST_SEEDS
+from mgem_core.paired import LEAST_SEEDS, Verdict
 from mgem_core.paper import FIGURES as PAPER_FIGURES
 from mgem_core.presets import PRESETS
 from mgem_core.sweeps import missing_data
@@ -47,28 +46,44 @@ def show_cones(name: str) -> None:
     st.caption(cones.in_words())
 
 
-def show_published(name: str) -> None:
-    """Our figure of the published runs, what they tell, and the files of it."""
-    about = PAPER_FIGURES[name]
+class Drawn(NamedTuple):
+    """Our figure of published runs, and what these tell of every line and GEM."""
+
+    plain: PlainFigure
+    subtitle: str
+    verdicts: list[Verdict]
+
+
+@lru_cache(maxsize=16)
+def draw(name: str, version: int, view: View) -> Drawn:
+    """`version` is that of the published file."""
+    about, selection = PAPER_FIGURES[name], select_published(name, view)
     figure = FIGURES[about.shown_by]
     assert figure.data, "figures of the paper have data"
     assert figure.screen, "figures of the paper can be shown"
-    view = View(axes=_choose_axes(name)) if about.has_axes else View()
-    selection = select_published(name, view)
+    data = figure.data(selection)
+    subtitle = re.sub("<.*?>", "", figure.subtitle(data, view))
+    rows = selection.runs_to_compare()
+    verdicts = paired.compare(rows, analysis.default_baseline(rows)) if about.has_lines else []
+    return Drawn(cast("PlainFigure", figure.screen(data, view)), subtitle, verdicts)
+
+
+def show_published(name: str) -> None:
+    """The figure, what its runs tell, and the files of it."""
+    about = PAPER_FIGURES[name]
+    figure, view = FIGURES[about.shown_by], View(axes=_choose_axes(name)) if about.has_axes else View()
     try:
-        data = figure.data(selection)
+        plain, subtitle, verdicts = draw(name, published.version(name), view)
     except UsageError as error:
         st.info(escape_markdown(f"{str(error)[:1].upper()}{str(error)[1:]}"))
         return
-    plain, subtitle = cast("PlainFigure", figure.screen(data, view)), re.sub("<.*?>", "", figure.subtitle(data, view))
     st.markdown(escape_markdown(subtitle))
     height = plain["layout"].get("height", PLOT_HEIGHT)
     components.show_plot(plain, name, f"{figure.title}: {subtitle}", revision=view.axes, height=height)
-    if about.has_lines:
-        show_verdicts(selection)
+    show_verdicts(verdicts)
     with st.popover("Export", key=f"export of {name}"), st.container(horizontal=True):
         for format in figure.formats:
-            make = partial(export, selection, figure.name, format)
+            make = partial(export, select_published(name, view), figure.name, format)
             file = file_name(name, figure, format, view)
             st.download_button(FORMATS[format], make, file, on_click="ignore", key=f"export {name} {format}")
 
@@ -79,10 +94,8 @@ def _choose_axes(name: str) -> Axes:
     return axes or "unit"
 
 
-def show_verdicts(selection: Selection) -> None:
-    """What the runs tell of every line and GEM, in sentences that they carry."""
-    rows = selection.runs_to_compare()
-    verdicts = paired.compare(rows, analysis.default_baseline(rows))
+def show_verdicts(verdicts: list[Verdict]) -> None:
+    """In sentences that the runs carry."""
     if not verdicts:
         return
     if (seeds := len(verdicts[0].seeds)) < LEAST_SEEDS:

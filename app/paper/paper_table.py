@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 import components
-import pandas as pd
 import session
 import streamlit as st
 from text import escape_markdown
@@ -12,6 +11,7 @@ from text import escape_markdown
 from mgem_core import frames, published
 from mgem_core.figures import FORMATS as FORMAT_TITLES
 from mgem_core.figures import paper_table
+from mgem_core.figures.paper_files import FORMATS, as_file, file_name
 from mgem_core.figures.paper_table import Entry
 from mgem_core.paper import SCALES, TABLES, Scale, Table, sweep_of
 from mgem_core.store import Store
@@ -42,8 +42,7 @@ def choose_table() -> tuple[Table, Scale]:
 def show_table(store: Store, table: Table, scale: Scale) -> None:
     spec = sweep_of(table, scale)
     missing = missing_data(spec.runs())
-    shipped, _ = published.read(table.name)
-    entries = paper_table.entries(table, scale, {SHIPPED: shipped, OWN: _own_runs(store, table)})
+    entries = _read_entries(store, table, scale)
     st.markdown(" ".join([*([table.cut] if scale == "short" else []), table.assumed]))
     if missing:
         st.warning(escape_markdown(missing))
@@ -57,14 +56,14 @@ def show_table(store: Store, table: Table, scale: Scale) -> None:
     _show_notes(table, scale, entries)
 
 
-def _own_runs(store: Store, table: Table) -> pd.DataFrame:
-    """The user's runs on the benchmark of a table."""
-
-    def read() -> pd.DataFrame:
+def _read_entries(store: Store, table: Table, scale: Scale) -> list[Entry]:
+    def read() -> list[Entry]:
+        shipped, _ = published.read(table.name)
         ids = [run for run, benchmark in store.run_values(["id", "benchmark"]) if benchmark == table.benchmark]
-        return frames.runs(store, ids=ids)
+        return paper_table.entries(table, scale, {SHIPPED: shipped, OWN: frames.runs(store, ids=ids)})
 
-    found: pd.DataFrame = session.read_once("runs of a paper's table", store, table.name, read)
+    subject = (table.name, scale, published.version(table.name))
+    found: list[Entry] = session.read_once("entries of a paper's table", store, subject, read)
     return found
 
 
@@ -93,8 +92,7 @@ def _show_notes(table: Table, scale: Scale, entries: list[Entry]) -> None:
 
 def _show_export_menu(table: Table, scale: Scale, entries: list[Entry]) -> None:
     with st.popover("Export"), st.container(horizontal=True):
-        for format in paper_table.FORMATS:
-            make = partial(paper_table.as_file, table, scale, entries, format)
-            file = f"{table.name}_{scale}.{'tex' if format == 'latex' else format}"
-            key = f"export {table.name} {scale} {format}"
-            st.download_button(FORMAT_TITLES[format], make, file, on_click="ignore", key=key)
+        for format in FORMATS:
+            make = partial(as_file, table, scale, entries, format)
+            options: dict[str, Any] = {"on_click": "ignore", "key": f"export {table.name} {scale} {format}"}
+            st.download_button(FORMAT_TITLES[format], make, file_name(table, scale, format), **options)

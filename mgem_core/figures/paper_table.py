@@ -1,4 +1,4 @@
-"""A table of the paper beside our runs: its entries, for the page, and as a file."""
+"""A table of the paper beside our runs: its entries, and all of them as a frame or in LaTeX."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,9 @@ import pandas as pd
 
 from mgem_core.cells import Difference, Result, difference, find_result, settings
 from mgem_core.figures import _latex
-from mgem_core.figures.files import table_file
 from mgem_core.learners import uses
 from mgem_core.paper import MEASURES, Cell, Row, Scale, Table
 
-FORMATS = ("csv", "latex", "json")
 PAPER = "paper"  # the source of the printed numbers
 
 
@@ -55,11 +53,9 @@ def strength_of(entry: Entry) -> Any:
     return config.strength if config and uses(config.method, "strength") else None
 
 
-def as_file(table: Table, scale: Scale, found: Sequence[Entry], format: str) -> bytes:
-    """The entries as csv, latex or json."""
-    if format == "latex":
-        return latex(table, scale, found).encode()
-    return table_file(pd.DataFrame([_record(table, scale, entry) for entry in found if entry.source]), format)
+def tidy(table: Table, scale: Scale, found: Sequence[Entry]) -> pd.DataFrame:
+    """A row per entry that has numbers, and nothing rounded."""
+    return pd.DataFrame([_record(table, scale, entry) for entry in found if entry.source])
 
 
 def _record(table: Table, scale: Scale, entry: Entry) -> dict[str, Any]:

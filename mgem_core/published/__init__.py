@@ -90,12 +90,18 @@ def read(name: str, folder: Path | None = None) -> tuple[pd.DataFrame, dict[int,
     change them.
     """
     path = (folder or FOLDER) / f"{name}.jsonl"
-    return _read(path, path.stat().st_mtime_ns) if path.exists() else _frame([])
+    return _read(path, version(name, folder)) if path.exists() else _frame([])
+
+
+def version(name: str, folder: Path | None = None) -> int:
+    """Another number whenever the file was written again; 0 if it is missing."""
+    path = (folder or FOLDER) / f"{name}.jsonl"
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 @lru_cache(maxsize=32)
-def _read(path: Path, changed: int) -> tuple[pd.DataFrame, dict[int, Measurements]]:
-    """`changed` says when the file was written: one that was replaced is read again."""
+def _read(path: Path, version: int) -> tuple[pd.DataFrame, dict[int, Measurements]]:
+    """A file of another version is read again."""
     return _frame(_lines(path))
 
 

@@ -8,6 +8,7 @@ import pytest
 from people import open_address, press, serious_faults, wait_until_still
 from playwright.sync_api import expect
 
+from mgem_core.paper import SHORT_SEEDS
 from mgem_core.store import Store
 from mgem_core.streams import mnist
 
@@ -47,7 +48,7 @@ def test_a_row_is_run_after_a_question_and_shown_on_explore(page, server, home):
     open_address(page, f"{server}/paper?scale=short")
     press(page, "Run Single")
     question = page.get_by_role("dialog")
-    expect(question.get_by_text(re.compile("^4 runs"))).to_be_visible()
+    expect(question.get_by_text(re.compile(f"^{len(SHORT_SEEDS)} runs"))).to_be_visible()
     page.keyboard.press("Escape")
     expect(question).to_have_count(0)
     press(page, "Run Single")

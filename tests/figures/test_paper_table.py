@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from test_cells import ROWS, TABLE, run
 
-from mgem_core.figures import paper_table
-from mgem_core.figures.paper_table import as_file, entries
+from mgem_core.figures.paper_files import FORMATS, as_file
+from mgem_core.figures.paper_table import entries
 
 
 @pytest.fixture
@@ -46,4 +46,4 @@ def test_latex_marks_the_contradictory_rows_and_has_a_group_per_method(found):
 
 
 def test_every_format_can_be_made(found):
-    assert all(as_file(TABLE, "paper", found, format) for format in paper_table.FORMATS)
+    assert all(as_file(TABLE, "paper", found, format) for format in FORMATS)
