@@ -5,10 +5,11 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
 
 import components
+import pandas as pd
 import streamlit as st
 from explore.sweep_controls import AXES
 from explore.verdicts import differences_table
-from text import escape_markdown
+from text import benchmark_title, escape_markdown
 
 from mgem_core import UsageError, analysis, paired, published
 from mgem_core.analysis import Axes, View
@@ -77,6 +78,7 @@ def show_published(name: str) -> None:
     except UsageError as error:
         st.info(escape_markdown(f"{str(error)[:1].upper()}{str(error)[1:]}"))
         return
+    st.caption(escape_markdown(f"Our runs: {scale_in_words(published.read(name)[0])}."))
     st.markdown(escape_markdown(subtitle))
     height = plain["layout"].get("height", PLOT_HEIGHT)
     components.show_plot(plain, name, f"{figure.title}: {subtitle}", revision=view.axes, height=height)
@@ -86,6 +88,17 @@ def show_published(name: str) -> None:
             make = partial(export, select_published(name, view), figure.name, format)
             file = file_name(name, figure, format, view)
             st.download_button(FORMATS[format], make, file, on_click="ignore", key=f"export {name} {format}")
+
+
+def scale_in_words(runs: pd.DataFrame) -> str:
+    """What the runs of a figure trained, which may be less than in the paper: 2 tasks × 20 steps × 25 images, memory 32."""
+
+    def values(name: str) -> str:
+        return " or ".join(f"{value:g}" for value in sorted(runs[name].dropna().unique()))
+
+    benchmarks = ", ".join(benchmark_title(name) for name in analysis.benchmarks(runs))
+    steps = f"{values('tasks')} tasks × {values('iterations')} steps × {values('batch_size')} images"
+    return f"{benchmarks}, {steps}, memory {values('memory')}"
 
 
 def _choose_axes(name: str) -> Axes:

@@ -69,7 +69,10 @@ def _panels(rows: pd.DataFrame) -> list[str]:
 
 
 def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
-    """A panel per measure, one above the other; in each, a group of bars per network and a bar per method."""
+    """A panel per measure, one above the other; in each, a group per network.
+
+    Times and memory are bars, from zero; accuracies are dots, as their axis does not begin there.
+    """
     panels, styles = _panels(rows), line_styles(rows)
     networks = list(dict.fromkeys(rows["network"]))
     traces: list[dict[str, Any]] = []
@@ -78,7 +81,8 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
             of = rows[rows["line"] == line].set_index("network").reindex(networks)
             traces.append(
                 {
-                    **{"type": "bar", "name": line, "legendgroup": line, "showlegend": number == 1},
+                    **({"type": "scatter", "mode": "markers"} if name == "acc" else {"type": "bar"}),
+                    **{"name": line, "legendgroup": line, "offsetgroup": line, "showlegend": number == 1},
                     **{"uid": _screen.uid(f"{line} {name}"), "x": networks, "yaxis": f"y{number}", "xaxis": "x"},
                     "y": [None if math.isnan(value) else value for value in of[name]],
                     "error_y": {
@@ -87,7 +91,7 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
                         "width": 3,
                         "color": "#808080",
                     },
-                    "marker": {"color": color},
+                    "marker": {"color": color, **({"size": 9} if name == "acc" else {})},
                     "hovertemplate": f"{line}, %{{x}}: %{{y:.4g}}<extra></extra>",
                 }
             )
@@ -103,16 +107,17 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
     layout["xaxis"] = {"title": {"text": ""}, "anchor": f"y{len(panels)}" if len(panels) > 1 else "y"}
     for trace in traces:
         trace["yaxis"] = trace["yaxis"].replace("y1", "y")
-    layout |= {"showlegend": True, "barmode": "group", "margin": {"l": 62, "r": 8, "t": 8, "b": 96}}
+    layout |= {"showlegend": True, "barmode": "group", "scattermode": "group", "margin": {"l": 62, "r": 8, "t": 8, "b": 96}}
     layout["height"] = PANEL_PIXELS * len(panels) + 110
     return figure
 
 
 def _acc_range(rows: pd.DataFrame) -> list[float]:
-    """Accuracies from zero would all look the same; the axis shows where it starts."""
-    low, high = rows["acc"].min(), rows["acc"].max()
-    room = max(2.0, 0.25 * (high - low))
-    return [max(0.0, low - 2 * room), min(100.0, high + room)]
+    """All accuracies with their errors, and some room."""
+    error = rows["acc_sem"].fillna(0)
+    low, high = (rows["acc"] - error).min(), (rows["acc"] + error).max()
+    room = max(1.0, 0.1 * (high - low))
+    return [low - room, high + room]
 
 
 @_print.printing()
@@ -130,8 +135,12 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
             of = rows[rows["line"] == line].set_index("network").reindex(networks)
             at = [i + (number - (len(styles) - 1) / 2) * width for i in range(len(networks))]
             error = of[f"{name}_sem"].fillna(0)
-            axes.bar(at, of[name], width * 0.95, yerr=error, color=color, label=line, error_kw={"lw": 0.7}, zorder=2)
+            if name == "acc":
+                axes.errorbar(at, of[name], error, fmt="o", color=color, label=line, elinewidth=0.9, zorder=2)
+            else:
+                axes.bar(at, of[name], width * 0.95, yerr=error, color=color, label=line, error_kw={"lw": 0.7}, zorder=2)
         axes.grid(axis="y", color="#ececec", lw=0.5)
+        axes.set_xlim(-0.5, len(networks) - 0.5)
         axes.set_xticks(range(len(networks)), networks if place == len(panels) - 1 else [""] * len(networks))
         if name == "acc":
             axes.set_ylim(*_acc_range(rows))
@@ -147,19 +156,24 @@ def subtitle(rows: pd.DataFrame, view: View) -> str:
 
 def latex(rows: pd.DataFrame, view: View, source: str) -> str:
     panels = _panels(rows)
+    decimals = {name: 2 if name == "acc" else _latex.decimals_for_four_digits(rows[name]) for name in panels}
     head = ["network", "method", *(PANELS[name].replace("%", r"\%") for name in panels), "seeds"]
     groups = [
         [
             [
                 *(_latex.escape(str(row[name])) for name in ("network", "line")),
-                *(_latex.mean_cells(of.loc[[i], name], of.loc[[i], f"{name}_sem"], 2, pd.Index([]))[0] for name in panels),
+                *(_cell(row[name], row[f"{name}_sem"], decimals[name]) for name in panels),
                 str(row["seeds"]),
             ]
-            for i, row in of.iterrows()
+            for row in of.to_dict("records")
         ]
         for _, of in rows.groupby("network", sort=False)
     ]
     return _latex.tabular(f"{source}: mean ± standard error over seeds", head, groups)
+
+
+def _cell(mean: float, error: float, decimals: int) -> str:
+    return _latex.mean_cells(pd.Series([mean]), pd.Series([error]), decimals, pd.Index([]))[0]
 
 
 register(
