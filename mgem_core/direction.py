@@ -88,15 +88,15 @@ def computes_all_at_once(g: Tensor) -> bool:
 
 
 def gram(G: Tensor) -> Tensor:
-    """A = G Gᵀ [C, C]; on the CPU in panels of 16 rows up to the diagonal, because MKL needs twice as long for 19 rows."""
+    """A = G Gᵀ [C, C]; on the CPU in panels of 16 columns, because MKL needs twice as long for 19 rows at once."""
     C = len(G)
     if C <= PANEL or computes_all_at_once(G):
         return G @ G.T
     A = G.new_empty(C, C)
     for start in range(0, C, PANEL):
-        panel = slice(start, start + PANEL)
-        A[panel, : start + PANEL] = G[panel] @ G[: start + PANEL].T
-        A[:start, panel] = A[panel, :start].T
+        end = start + PANEL
+        A[start:, start:end] = G[start:] @ G[start:end].T
+        A[start:end, end:] = A[end:, start:end].T
     return A
 
 
