@@ -100,11 +100,14 @@ def gram(G: Tensor) -> Tensor:
     return A
 
 
-def update_direction(g: Tensor, G: Tensor, v: np.ndarray, modules: Modules) -> Tensor:
-    """z_d = g_d + G_dᵀ v_d for every module d; where v_d = 0, z_d is g_d to the last bit, and g itself if all are."""
+def update_direction(g: Tensor, G: Tensor, v: np.ndarray, modules: Modules, out: Tensor | None = None) -> Tensor:
+    """z_d = g_d + G_dᵀ v_d for every module d, in `out` if it is given.
+
+    Where v_d = 0, z_d is g_d to the last bit, and z is g itself if all are.
+    """
     if not v.any():
         return g
-    z, G_T = g.clone(), G.T
+    z, G_T = g.clone() if out is None else out.copy_(g), G.T
     v_on_device = torch.as_tensor(v, dtype=g.dtype, device=g.device).unbind()
     for d in np.flatnonzero(v.any(axis=1)):
         for piece in modules[d]:

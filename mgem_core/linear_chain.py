@@ -133,7 +133,7 @@ class RowsAndBatch:
     """
 
     def __init__(self, chain: LinearChain, memory: Memory):
-        self.chain, self.memory = chain, memory
+        self.chain, self.memory, self.split = chain, memory, chain.split
         C, n = memory.y.shape
         inputs, width = chain.lines.shape
         x = torch.cat([memory.x.flatten(2), memory.x.new_ones(C, n, 1)], dim=2)
@@ -154,15 +154,15 @@ class RowsAndBatch:
         parts = self.G.split(chain.sizes, dim=1)
         self.G_W = [part.unflatten(1, W.shape) for part, W in zip(parts[2::2], chain.W[1:], strict=True)]
         self.G_b = parts[3::2]
+        self.g = x.new_empty(P)
+        self.g_parts = chain.split(self.g)
         self._prepare_for_batches_of(1)
 
     def _prepare_for_batches_of(self, samples: int) -> None:
-        """Buffers for the memory's samples and, after them, those of a batch.
-
-        They are stored unit by unit, because MKL needs a tenth less time for results with long lines than with many.
-        """
+        """Buffers for the memory's samples and, after them, those of a batch."""
         memory, (C, n), classes = self.memory, self.memory.y.shape, len(self.chain.b[-1])
         new, self.samples, N = self.x.new_empty, samples, memory.y.numel() + samples
+        # Stored unit by unit, because MKL needs a tenth less time for a product with fewer and longer lines.
         self.a, self.deltas = ([new(len(b), N).T for b in self.chain.b[:-1]] for _ in range(2))
         self.logits, self.last_delta = new(classes, N), new(classes, N)
         weight = torch.cat([memory.weight.flatten(), new(samples).fill_(1 / samples)])
@@ -178,13 +178,13 @@ class RowsAndBatch:
         self.delta_batch = [delta[:, -samples:] for delta in deltas_T]
 
     def __call__(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean loss on the batch, its gradient g [P], and the memory rows G [C, P], which hold until the next call."""
+        """Mean loss on the batch, its gradient g [P], and the memory rows G [C, P]: both hold until the next call."""
         if len(batch.y) != self.samples:
             self._prepare_for_batches_of(len(batch.y))
         x, chain = batch.x.flatten(1), self.chain
         torch.index_select(chain.lines, 0, self.columns, out=self.W_used)
         torch.bmm(self.x, self.W_rows, out=self.a_rows[0])
-        self.a_batch[0].copy_(torch.addmm(chain.b[0], x, chain.W_T[0]))
+        self.a_batch[0].copy_(torch.addmm(chain.b[0], x, chain.W_T[0]))  # with out=, MKL takes ten times as long
         self.a[0].relu_()
         for i in range(1, len(self.a)):
             torch.addmm(chain.b[i], self.a[i - 1], chain.W_T[i], out=self.a[i]).relu_()
@@ -192,11 +192,8 @@ class RowsAndBatch:
         torch.exp(log_p, out=self.last_delta).sub_(self.one_hot).mul_(self.weight)
         chain._backward([x, *self.a], self.last_delta, out=self.deltas)
         self._rows()
-        return mean_loss(log_p[:, -self.samples :], batch.y), self._gradient(x), self.G
-
-    def split(self, vector: Tensor) -> list[Tensor]:
-        """A vector [P] → views of it, shaped like the parameters."""
-        return self.chain.split(vector)
+        self._gradient(x)
+        return mean_loss(log_p[:, -self.samples :], batch.y), self.g, self.G
 
     def _log_softmax(self, batch: Batch) -> Tensor:
         """[classes, N] over the logits that count."""
@@ -214,13 +211,11 @@ class RowsAndBatch:
             torch.bmm(delta, a, out=G_W)
             torch.sum(delta, 2, out=G_b)
 
-    def _gradient(self, x: Tensor) -> Tensor:
-        g = x.new_empty(self.G.shape[1])
-        parts = self.chain.split(g)
-        for a, delta, g_W, g_b in zip([x, *self.a_batch], self.delta_batch, parts[::2], parts[1::2], strict=True):
-            torch.mm(delta, a, out=g_W)
-            torch.sum(delta, 1, out=g_b)
-        return g
+    def _gradient(self, x: Tensor) -> None:
+        g_W, g_b = self.g_parts[::2], self.g_parts[1::2]
+        for a, delta, W, b in zip([x, *self.a_batch], self.delta_batch, g_W, g_b, strict=True):
+            torch.mm(delta, a, out=W)
+            torch.sum(delta, 1, out=b)
 
 
 def mean_loss(log_p: Tensor, y: Tensor) -> Tensor:
