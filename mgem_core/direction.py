@@ -88,23 +88,26 @@ def computes_all_at_once(g: Tensor) -> bool:
 
 
 def gram(G: Tensor) -> Tensor:
-    """A = G Gᵀ [C, C]; on the CPU in panels of 16 rows up to the diagonal, because MKL needs twice as long for 19 rows."""
+    """A = G Gᵀ [C, C]; on the CPU in panels of 16 columns, because MKL needs twice as long for 19 rows at once."""
     C = len(G)
     if C <= PANEL or computes_all_at_once(G):
         return G @ G.T
     A = G.new_empty(C, C)
     for start in range(0, C, PANEL):
-        panel = slice(start, start + PANEL)
-        A[panel, : start + PANEL] = G[panel] @ G[: start + PANEL].T
-        A[:start, panel] = A[panel, :start].T
+        end = start + PANEL
+        A[start:, start:end] = G[start:] @ G[start:end].T
+        A[start:end, end:] = A[end:, start:end].T
     return A
 
 
-def update_direction(g: Tensor, G: Tensor, v: np.ndarray, modules: Modules) -> Tensor:
-    """z_d = g_d + G_dᵀ v_d for every module d; where v_d = 0, z_d is g_d to the last bit, and g itself if all are."""
+def update_direction(g: Tensor, G: Tensor, v: np.ndarray, modules: Modules, out: Tensor | None = None) -> Tensor:
+    """z_d = g_d + G_dᵀ v_d for every module d, in `out` if it is given.
+
+    Where v_d = 0, z_d is g_d to the last bit, and z is g itself if all are.
+    """
     if not v.any():
         return g
-    z, G_T = g.clone(), G.T
+    z, G_T = g.clone() if out is None else out.copy_(g), G.T
     v_on_device = torch.as_tensor(v, dtype=g.dtype, device=g.device).unbind()
     for d in np.flatnonzero(v.any(axis=1)):
         for piece in modules[d]:

@@ -89,13 +89,15 @@ class AutogradRows:
 
     def __init__(self, network: nn.Module, memory: Memory):
         self.network, self.memory = network, memory
-        self.G = _empty_rows(network, memory)  # kept, because the pages of a new one would cost more than copying to it
+        # Both are kept, because the pages of new ones would cost more than copying to them.
+        self.G = _empty_rows(network, memory)
+        self.g = torch.empty_like(self.G[0])
 
     def __call__(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean loss on the batch, its gradient g [P], and the memory rows G [C, P], which hold until the next call."""
+        """Mean loss on the batch, its gradient g [P], and the memory rows G [C, P]: both hold until the next call."""
         G = autograd_rows(self.network, self.memory, self.G)
         loss, g = gradient(self.network, batch)
-        return loss, flatten(g), G
+        return loss, flatten(g, out=self.g), G
 
     def split(self, vector: Tensor) -> Gradient:
         return split(self.network, vector)
@@ -114,9 +116,9 @@ def memory_rows(network: nn.Module, memory: Memory) -> Gradient:
     return [torch.stack(row) for row in zip(*map(rows.split, G), strict=True)]
 
 
-def flatten(g: Gradient) -> Tensor:
+def flatten(g: Gradient, out: Tensor | None = None) -> Tensor:
     """[P]"""
-    return torch.cat([g_l.flatten() for g_l in g])
+    return torch.cat([g_l.flatten() for g_l in g], out=out)
 
 
 def split(network: nn.Module, vector: Tensor) -> Gradient:

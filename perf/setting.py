@@ -99,24 +99,34 @@ def published_step(one: GEM) -> Step:
 
 def bare_products(one: GEM) -> Step:
     """The dense matrix products of a step on the MLP: forward, backward, rows, and their inner products."""
+    parts = product_parts(one).values()
+    return lambda: [product() for product in parts]
+
+
+def product_parts(one: GEM) -> dict[str, Step]:
+    """These products, by the names that `perf/step_parts.py` gives to the parts of a step."""
     rows = one.memory(1)
     assert rows is not None
     C, n = rows.y.shape
     x = rows.x.reshape(C * n, -1)
     W1, W2, W3 = (p.detach() for p in plain_network(one).parameters() if p.ndim == 2)
+    h1 = x @ W1.T
+    h2 = h1 @ W2.T
+    d3 = h2 @ W3.T
+    d2 = d3 @ W3
+    d1 = d2 @ W2
 
-    def products() -> None:
-        h1 = x @ W1.T
-        h2 = h1 @ W2.T
-        d3 = h2 @ W3.T
-        d2 = d3 @ W3
-        d1 = d2 @ W2
-        for d, h in ((d1, x), (d2, h1), (d3, h2)):
-            G = torch.bmm(d.view(C, n, -1).transpose(1, 2), h.view(C, n, -1)).flatten(1)
-            G @ G.T
-            torch.ones(C) @ G
+    def rows_of(d: torch.Tensor, h: torch.Tensor) -> torch.Tensor:
+        return torch.bmm(d.view(C, n, -1).transpose(1, 2), h.view(C, n, -1)).flatten(1)
 
-    return products
+    layers = [rows_of(d1, x), rows_of(d2, h1), rows_of(d3, h2)]
+    return {
+        "  first layer forward": lambda: x @ W1.T,
+        "  first layer rows": lambda: rows_of(d1, x),
+        "  other layers, and g": lambda: (h1 @ W2.T, h2 @ W3.T, d3 @ W3, d2 @ W2, rows_of(d2, h1), rows_of(d3, h2)),
+        "  A = G Gᵀ": lambda: [G @ G.T for G in layers],
+        "z = g + Gᵀ v": lambda: [torch.ones(C) @ G for G in layers],
+    }
 
 
 def one_optimiser_step_per_sample(one: Learner, samples: int) -> Step:

@@ -1,4 +1,7 @@
-"""Where the time of a restricted step goes: CPU microseconds of its parts on the MLP, the best of several rounds."""
+"""Where the time of a restricted step goes: CPU microseconds of its parts on the MLP, the best of several rounds.
+
+Beside it, the same products in plain torch, on all inputs.
+"""
 
 import argparse
 from functools import partial
@@ -10,8 +13,8 @@ import torch
 from mgem_core import direction
 from mgem_core.learners._learner import Step
 from mgem_core.linear_chain import RowsAndBatch
-from perf.setting import gem
-from perf.timing import save
+from perf.setting import gem, product_parts
+from perf.timing import best_of, save
 
 STEPS: dict[str, tuple[int, dict[str, Any]]] = {
     "GEM, k = 1": (1, {}),
@@ -19,6 +22,8 @@ STEPS: dict[str, tuple[int, dict[str, Any]]] = {
     "d-mGEM(2), k = 19": (19, {"splits": 2}),
     "p-mGEM(4), k = 19": (19, {"modules": 4}),
 }
+
+FIRST_LAYER = ("  lines of W", "  first layer forward", "  first layer rows", "  lines of G")
 
 
 def parts_of(past: int, fields: dict[str, Any], rounds: int) -> dict[str, float]:
@@ -35,19 +40,20 @@ def parts_of(past: int, fields: dict[str, Any], rounds: int) -> dict[str, float]
     for _ in range(rounds):
         batch = timed("images of the batch", partial(one.stream.batch, past, images))
         loss, g, G = timed("one pass: g and G", partial(rows, batch))
-        used = rows.W_used.flatten(0, 1)
-        timed("  lines of W", partial(torch.index_select, rows.chain.lines, 0, rows.columns, out=used))
-        timed("  first layer forward", partial(torch.bmm, rows.x, rows.W_used, out=rows.a_rows[0]))
-        timed("  first layer rows", partial(torch.bmm, rows.x_T, rows.delta_rows[0].transpose(1, 2), out=rows.G_used))
-        timed("  lines of G", partial(rows.G_lines.index_copy_, 0, rows.places, rows.G_used.flatten(0, 1)))
+        timed("  lines of W", partial(torch.index_select, rows.chain.lines, 0, rows.columns, out=rows.W_used))
+        timed("  first layer forward", partial(torch.bmm, rows.x, rows.W_rows, out=rows.a_rows[0]))
+        timed("  first layer rows", partial(torch.bmm, rows.x_T, rows.delta_rows[0].transpose(1, 2), out=rows.G_rows))
+        timed("  lines of G", partial(torch.index_select, rows.G_used, 0, rows.places, out=rows.G_lines))
         solution = timed("b, A and dual problem", partial(direction.solve, g, G, one.slices, one.knobs))
         timed("  b = G g", partial(torch.mv, G, g))
         timed("  A = G Gᵀ", partial(direction.gram, G))
-        z = timed("z = g + Gᵀ v", partial(direction.update_direction, g, G, solution.v, one.slices))
+        z = timed("z = g + Gᵀ v", partial(direction.update_direction, g, G, solution.v, one.slices, one.z))
         step = timed("views per parameter", lambda loss=loss, g=g, z=z: Step(loss, rows.split(g), rows.split(z)))
         timed("θ − lr z", partial(one.move, past, step))
         timed("whole step", partial(one.observe, past, 0, images))
-    return {name: 1e6 * min(times) for name, times in seconds.items()}
+    parts = {name: 1e6 * min(times) for name, times in seconds.items()}
+    parts["  other layers, and g"] = parts["one pass: g and G"] - sum(parts[name] for name in FIRST_LAYER)
+    return parts
 
 
 def main() -> None:
@@ -55,9 +61,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     rounds = parser.parse_args().rounds
     measured = {name: parts_of(past, fields, rounds) for name, (past, fields) in STEPS.items()}
-    print("\nCPU microseconds" + "".join(f"{name:>20}" for name in measured))
-    for part in measured["GEM, k = 1"]:
-        print(f"{part:<24}" + "".join(f"{parts[part]:>17,.0f}   " for parts in measured.values()))
+    order = list(measured["GEM, k = 1"])
+    products = best_of(rounds, product_parts(gem(19)))
+    measured["products, k = 19"] = {part: 1e6 * seconds for part, seconds in products.items()}
+    print("\nCPU microseconds        " + "".join(f"{name:>20}" for name in measured))
+    for part in order:
+        print(f"{part:<24}" + "".join(f"{parts[part]:>20,.0f}" if part in parts else "" for parts in measured.values()))
     save("parts", measured)
 
 

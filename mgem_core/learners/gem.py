@@ -34,7 +34,7 @@ class GEM(Learner):
             return super().observe(task, step, indices)
         loss, g, G = self.gradients(self.stream.batch(task, indices))
         solution, scale = direction.solve(g, G, self.slices, self.knobs), None
-        z = direction.update_direction(g, G, solution.v, self.slices)
+        z = direction.update_direction(g, G, solution.v, self.slices, out=self.z)
         if self.config.step_length == "gradient":
             z, scale = direction.rescale(z, g)
         memory_z = (self.shares * solution.rows_z.reshape(self.shares.shape)).sum(axis=1)
@@ -69,11 +69,14 @@ class GEM(Learner):
 
     def _rebuild_rows(self) -> None:
         """Make the memory rows, and a strength for each of them, from the remembered images."""
+        import torch
+
         from mgem_core.gradients import rows_and_batch
 
         config = self.config
         self.rows = self.memory(config.splits)
         self.gradients = rows_and_batch(self.network, self.rows) if self.rows else None
+        self.z = torch.empty_like(self.gradients.g) if self.gradients else None  # kept: see AutogradRows
         sizes = np.reshape(self.rows.sizes if self.rows else (), (-1, config.splits))
         self.shares = sizes / sizes.sum(axis=1, keepdims=True)  # [S, K], of each split in the memory of its task
         strength = np.broadcast_to(config.strength, (config.tasks - 1,))[: len(self.remembered)]
