@@ -120,7 +120,7 @@ class LinearChain:
         deltas, backward = [delta], delta.T
         for i in range(len(self.W) - 1, 0, -1):
             backward = torch.mm(backward, self.W[i], out=out[i - 1] if out else None)
-            torch.ops.aten.threshold_backward.grad_input(backward, a[i], 0, grad_input=backward)  # 0 where a = 0
+            backward.mul_(a[i].sign())  # the derivative of relu: 1 where a > 0, else 0; multiplying by a bool is slower
             deltas.insert(0, backward.T)
         return deltas
 
