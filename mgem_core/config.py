@@ -225,6 +225,11 @@ class _CommonFields(BaseModel):
         return f"{count}*" if isinstance(self.modules, dict) and count > 1 else f"{count}"
 
     @property
+    def caution(self) -> str:
+        """Why this run may go wrong, in a sentence; empty if nothing is known against it."""
+        return METHODS[self.method].caution(cast("RunConfig", self))
+
+    @property
     def label(self) -> str:
         """What tables call this configuration, e.g. "p-mGEM(4)"."""
         return METHODS[self.method].label(cast("RunConfig", self))

@@ -52,6 +52,12 @@ def missing_data(configs: Iterable[RunConfig], thorough: bool = False) -> str:
     return next(filter(None, (config.missing_data(thorough) for config in different.values())), "")
 
 
+def cautions(configs: Iterable[RunConfig]) -> list[str]:
+    """What may go wrong in these runs, a sentence each."""
+    different = {(config.label, config.strength): config for config in configs}
+    return list(dict.fromkeys(filter(None, (config.caution for config in different.values()))))
+
+
 def configuration_of(config: str) -> str:
     """The configuration of a stored config: its fields that matter, without the seed; as text, equal for all seeds.
 

@@ -109,3 +109,25 @@ def test_every_bad_value_gets_one_sentence(fields, sentence):
         RunConfig(**fields)
     assert explain(caught.value).startswith(sentence)
     assert "\n" not in explain(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_warned"),
+    [
+        ({"strength": 1.0}, False),  # these four were trained on 20 permutations of MNIST
+        ({"strength": 3.0}, True),
+        ({"splits": 2, "strength": 0.3}, False),
+        ({"splits": 2, "strength": 1.0}, True),
+        ({"modules": 4, "splits": 2, "solver": "approx", "strength": 0.5}, True),
+        ({"splits": 2, "strength": 1.0, "strength_per": "task"}, False),
+        ({"strength": 3.0, "step_length": "gradient"}, False),
+        ({"strength": 3.0, "strength_kind": "margin"}, False),
+        ({"strength": 3.0, "method": "single"}, False),
+        ({"strength": 3.0, "tasks": 1}, False),
+    ],
+)
+def test_a_run_whose_floors_add_up_to_a_collapse_is_warned_of(fields, is_warned):
+    caution = RunConfig(**{"tasks": 20, **fields}).caution
+    assert bool(caution) == is_warned
+    if is_warned:
+        assert "try a strength of at most" in caution

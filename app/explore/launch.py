@@ -5,6 +5,7 @@ from typing import Any
 import runner_process
 import session
 import streamlit as st
+from text import escape_markdown
 
 from explore import form_state, form_widgets
 from explore.selection import clear_selection
@@ -13,7 +14,7 @@ from mgem_core.estimate import Estimate, estimate
 from mgem_core.presets import PRESETS
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
+from mgem_core.sweeps import SweepSpec, cautions
 from mgem_core.text import duration, pluralize
 
 
@@ -80,6 +81,9 @@ def show_estimate(store: Store, configs: list[RunConfig]) -> str:
     expected = _estimate(store, configs)
     runs, *rest = expected.phrases
     st.markdown(" · ".join([f"**{runs}**", *rest]))
+    if sentences := cautions(configs):
+        more = f" ({len(sentences) - 1} more of this kind.)" if len(sentences) > 1 else ""
+        st.warning(escape_markdown(f"{sentences[-1]}{more}"))
     if expected.is_very_long:
         st.checkbox(f"Yes, this may take about {duration(expected.seconds or 0)}", key=_confirmation_key(expected))
     elif expected.is_long:

@@ -35,6 +35,8 @@ def _run(options: argparse.Namespace) -> int:
     config = RunConfig(**{name: getattr(options, name) for name in RunConfig.model_fields})
     if options.output:
         _check_output(options.output, options.checkpoint or options.resume)
+    if config.caution:
+        print(f"mgem: {config.caution}", file=sys.stderr)
     finished = _show_progress(config, run(config, checkpoint=options.checkpoint, resume=options.resume))
     document = json.dumps(result(config, finished), allow_nan=False, indent=2)
     print(document if options.json else summary(config, finished), flush=True)

@@ -16,7 +16,7 @@ from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec, missing_data
+from mgem_core.sweeps import SweepSpec, cautions, missing_data
 from mgem_core.text import duration
 
 PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
@@ -47,6 +47,8 @@ def _sweep(options: argparse.Namespace) -> int:
     phrases = estimate(store, configs, workers, options.again).phrases
     sweep = store.submit(spec, options.name or options.preset or "", options.again)
     print(f"sweep s{sweep}: {', '.join(phrases)}", file=sys.stderr)
+    for sentence in cautions(configs):
+        print(f"mgem: {sentence}", file=sys.stderr)
     if options.detach:
         ensure_runner(*runner)
     else:

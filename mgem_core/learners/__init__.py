@@ -38,6 +38,7 @@ class Method:
     fields: tuple[str, ...] = ()  # which of modules, splits, strength, memory and so on, known to several methods, it uses
     options: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # fields of this method alone: type and Field
     fields_without_effect: Callable[[RunConfig], set[str]] = lambda config: set()  # because of other fields of the run
+    caution: Callable[[RunConfig], str] = lambda config: ""  # why a run of this configuration may go wrong, in a sentence
     keeps_samples_per_task: bool = False  # if so, a task must show at least `memory` samples
     shares_network: bool = True  # among its tasks; otherwise there is no transfer between them
     # (config, task counted from 0) → the samples that a step passes through the network besides its batch; it only serves

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream
 
 
+SAFE_SUM_OF_FLOORS = {"exact": 20.0, "approx": 12.0}  # of all rows in the last task; measured, see docs/reproduction.md
+
+
 class GEM(Learner):
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
         super().__init__(config, stream, device)
@@ -116,6 +119,22 @@ def fields_without_effect(config: RunConfig) -> set[str]:
     return {name for name, has_none in without_effect.items() if has_none}
 
 
+def caution(config: RunConfig) -> str:
+    """A floor q on each of C rows adds at least q Σ ĝ to g; where that was long, networks collapsed."""
+    rows = (config.tasks - 1) * config.splits
+    if not rows or config.step_length == "gradient" or config.strength_kind == "margin":
+        return ""
+    q = float(np.max(config.strength)) / (config.splits if config.strength_per == "task" else 1)
+    safe = float(f"{SAFE_SUM_OF_FLOORS[config.solver] / rows:.1g}")
+    if q <= safe:
+        return ""
+    return (
+        f"{config.label} with strength {q:g} adds at least {q:g} times each of {rows} memory gradients to a restricted "
+        f"step of the last task. Networks collapsed where that was so much; try a strength of at most {safe:g}, or "
+        "step_length gradient."
+    )
+
+
 register(
     Method(
         name="gem",
@@ -134,6 +153,7 @@ register(
             *("step_length", "ridge", "ridge_kind", "memory", "snap_every", "snap_splits"),
         ),
         fields_without_effect=fields_without_effect,
+        caution=caution,
         keeps_samples_per_task=True,
         cost=lambda config, task: task * config.memory,
     )
