@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mgem_core import gram_factors
 from mgem_core.events import Snapped
 from mgem_core.store.database import Database
 from mgem_core.store.run_filter import BENCHMARK, RunFilter
@@ -184,4 +185,6 @@ def run_condition(runs: Sequence[int] | None = None, sweep: int | None = None) -
 
 def _unpacked(row: sqlite3.Row) -> Snapped:
     arrays = np.load(io.BytesIO(row["data"]))
-    return Snapped(row["task"], row["step"], arrays["gram"], arrays["sizes"])
+    # Older versions stored the Gram matrices themselves, in float32.
+    gram = gram_factors.unpack(arrays["factor"]) if "factor" in arrays else gram_factors.without_noise(arrays["gram"])
+    return Snapped(row["task"], row["step"], gram, arrays["sizes"])

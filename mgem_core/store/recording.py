@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mgem_core import gram_factors
 from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
 
 METRICS = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
@@ -76,5 +77,5 @@ def count_events(db: sqlite3.Connection, run: int, task: int, step: int) -> int:
 
 def _packed(event: Snapped) -> bytes:
     file = io.BytesIO()
-    np.savez_compressed(file, gram=event.gram.astype(np.float32), sizes=event.sizes)
+    np.savez_compressed(file, factor=gram_factors.pack(event.gram), sizes=event.sizes)
     return file.getvalue()
