@@ -128,7 +128,7 @@ def grams(vectors: Sequence[Sequence[Tensor]]) -> np.ndarray:
 
 def _gram_in_double(stack: Tensor) -> Tensor:
     """[M, P] → [M, M]; piece by piece, because a copy of all in double precision may not fit into memory."""
-    return _sum([piece @ piece.T for piece in map(_double, stack.split(DOUBLE_AT_ONCE, dim=1))])
+    return _sum([gram(piece) for piece in map(_double, stack.split(DOUBLE_AT_ONCE, dim=1))])
 
 
 def _double(piece: Tensor) -> Tensor:

@@ -24,6 +24,7 @@ from mgem_core.lens_steps import Steps, Tensors, check_splits, module_grams, row
 from mgem_core.surgery import RULES
 
 Floats = NDArray[np.float64]
+PROBLEMS_AT_ONCE = 20_000  # more would need much memory
 VIOLATED = -1e-12  # the cosine of g and a row below which g violates it; rounding makes orthogonal ones differ from 0
 
 
@@ -98,11 +99,14 @@ def answers(steps: Steps, settings: Sequence[Setting]) -> Answers:
         for i in members:
             for tensors in modules[str(settings[i].modules)]:
                 asked.setdefault(tensors, {}).setdefault(strengths[i], []).append(i)
-        q_of_module = [np.array(list(by_strength)) for by_strength in asked.values()]
-        found = _products(steps, splits, list(asked), q_of_module, np.array(weights), knobs, rule)
-        for by_strength, products in zip(asked.values(), found, strict=True):
-            for j, which in enumerate(by_strength.values()):
-                sums[which] += products[:, j]
+        todo, at_once = list(asked.items()), max(1, PROBLEMS_AT_ONCE // len(steps.gram))
+        for some in (todo[start : start + at_once] for start in range(0, len(todo), at_once)):
+            strengths_of_each = [np.array(list(by_strength)) for _, by_strength in some]
+            tensors_of_each = [tensors for tensors, _ in some]
+            found = _products(steps, splits, tensors_of_each, strengths_of_each, np.array(weights), knobs, rule)
+            for (_, by_strength), products in zip(some, found, strict=True):
+                for j, which in enumerate(by_strength.values()):
+                    sums[which] += products[:, j]
     counts = np.array([len(modules[str(one.modules)]) * one.splits * steps.past for one in settings], float)
     sums[:, :, -1] /= counts[:, None]
     return answers_of(steps, sums, np.array([one.step_length == "gradient" for one in settings]))
