@@ -37,6 +37,8 @@ class Judged(NamedTuple):
     value: float  # of the mix
     x: float  # mean of ⟨g_s,z⟩ on its axes
     y: float  # mean of ⟨g_t,z⟩
+    batch_y: float  # mean of ⟨g,z⟩
+    norm_z: float  # mean
 
 
 class Best(NamedTuple):
@@ -105,21 +107,24 @@ class Parts(NamedTuple):
     y: Floats  # ⟨g_t,z⟩
     mix: Floats  # share · x + (1 − share) · y
     squares: Floats  # ‖z‖²
+    batch: Floats  # ⟨g,z⟩
 
 
 def _parts(steps: Steps, products: Floats, mix: Mix) -> Parts:
-    x, y, squares = products[..., 2 + mix.past], products[..., 1], products[..., -2]
+    batch, y, x, squares = (products[..., i] for i in (0, 1, 2 + mix.past, -2))
     if mix.axes == "cosine":
         of_all = np.diagonal(steps.gram.sum(1), axis1=1, axis2=2)
-        x, y = x / np.sqrt(of_all[:, 2 + mix.past]), y / np.sqrt(of_all[:, 1])
-    return Parts(x, y, mix.share * x + (1 - mix.share) * y, squares)
+        batch, y, x = (one / np.sqrt(of_all[:, i]) for one, i in ((batch, 0), (y, 1), (x, 2 + mix.past)))
+    return Parts(x, y, mix.share * x + (1 - mix.share) * y, squares, batch)
 
 
 def judge(parts: Parts, n: int, choice: Choice, mix: Mix) -> Judged:
-    """The mean over snapshots of the mix, of x and of y."""
-    x, y, value, squares = _sums(parts, n, choice)
-    length = np.ones_like(squares) if mix.axes == "raw" else np.sqrt(squares)
-    return Judged(*(float((one / length).mean()) for one in (value, x, y)))
+    """The means over snapshots."""
+    found = _sums(parts, n, choice)
+    norm_z = np.sqrt(found.squares)
+    length = np.ones_like(norm_z) if mix.axes == "raw" else norm_z
+    value, x, y, batch_y = (float((one / length).mean()) for one in (found.mix, found.x, found.y, found.batch))
+    return Judged(value, x, y, batch_y, float(norm_z.mean()))
 
 
 def search(parts: Parts, n: int, per_length: bool, most: int) -> Choice:
@@ -143,9 +148,9 @@ def _gains(parts: Parts, n: int, choice: Choice, length_factor: float = 1.0) -> 
 
     With a factor, the second part counts more or less, which leads to other partitions to start from.
     """
-    _, _, value, squares = _sums(parts, n, choice)
-    length = np.sqrt(squares)
-    gains = parts.mix / length - length_factor * parts.squares * (value / (2 * squares * length))
+    found = _sums(parts, n, choice)
+    length = np.sqrt(found.squares)
+    gains = parts.mix / length - length_factor * parts.squares * (found.mix / (2 * found.squares * length))
     return np.asarray(gains.sum(2))
 
 
@@ -178,8 +183,8 @@ def _neighbours(choice: Choice, n: int, Q: int, most: int) -> Iterator[Choice]:
 
 
 def _value(parts: Parts, n: int, choice: Choice) -> float:
-    _, _, value, squares = _sums(parts, n, choice)
-    return float((value / np.sqrt(squares)).mean())
+    found = _sums(parts, n, choice)
+    return float((found.mix / np.sqrt(found.squares)).mean())
 
 
 def _best_sum(gains: Floats, n: int, most: int) -> Choice:
@@ -201,8 +206,8 @@ def _best_sum(gains: Floats, n: int, most: int) -> Choice:
     return tuple(reversed(choice))
 
 
-def _sums(parts: Parts, n: int, choice: Choice) -> Floats:
-    """x, y, the mix and ‖z‖² of a partition, [4, N]."""
+def _sums(parts: Parts, n: int, choice: Choice) -> Parts:
+    """The same of a whole partition, each [N]; ‖z‖² is above 0, because others are divided by it."""
     at = [number_of(start, stop, n) for start, stop, _ in choice], [q for _, _, q in choice]
-    x, y, mix, squares = (part[at].sum(0) for part in parts)
-    return np.stack([x, y, mix, np.maximum(squares, np.finfo(float).tiny)])
+    sums = Parts(*(part[at].sum(0) for part in parts))
+    return sums._replace(squares=np.maximum(sums.squares, np.finfo(float).tiny))

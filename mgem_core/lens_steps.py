@@ -53,6 +53,18 @@ def steps_of(recording: Recording, task: int) -> Steps:
     return Steps(recording.name, task, recording.layers, recording.split_by, gram, sizes, steps)
 
 
+def joined(parts: Sequence[Steps]) -> Steps:
+    """The snapshots of several recordings of the same network, as if they were of one."""
+    first = parts[0]
+    for other in parts[1:]:
+        if other.layers != first.layers or other.sizes.shape[1:] != first.sizes.shape[1:]:
+            raise UsageError(
+                f"{first.name} and {other.name} differ in their layers or memory rows; give recordings of one kind."
+            )
+    gram, sizes, steps = (np.concatenate([getattr(one, name) for one in parts]) for name in ("gram", "sizes", "steps"))
+    return replace(first, gram=gram, sizes=sizes, steps=steps)
+
+
 def tensors_of(module_of: Partition) -> list[Tensors]:
     """The tensors of each module."""
     return [tuple(np.flatnonzero(np.equal(module_of, d)).tolist()) for d in range(max(module_of) + 1)]

@@ -166,6 +166,9 @@ class Reader:
         )
         return bool(self.database.value(query, kind, first_task, json.dumps(list(runs))))
 
+    def has_snapshots(self, run: int) -> bool:
+        return bool(self.database.value("SELECT EXISTS (SELECT 1 FROM snapshots WHERE run = ?)", run))
+
     def snapshots(self, run: int) -> list[Snapped]:
         rows = self.database.rows("SELECT * FROM snapshots WHERE run = ? ORDER BY task, step", run)
         return [_unpacked(row) for row in rows]
