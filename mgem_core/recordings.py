@@ -55,7 +55,7 @@ def of_run(store: Store, run: int) -> Recording:
     (record,) = store.run_records([run])
     snapshots = store.snapshots(run)
     if not snapshots:
-        remedy = "train it with snapshots (mgem run --snap-every 10 --snap-splits 6)"
+        remedy = "train it with snapshots (mgem sweep --snap-every 10 --snap-splits 6)"
         raise UsageError(f"run r{run} has recorded nothing that a lens can show; {remedy}.")
     try:
         config = RunConfig.model_validate(record["config"])

@@ -90,6 +90,10 @@ def _recordings(names: Sequence[str]) -> list[Recording]:
         runs = find_runs(store, [name])
         recorded = [run for run in runs if store.has_snapshots(run)]
         found += [recordings.of_run(store, run) for run in recorded or runs[:1]]
+    for other in found[1:]:
+        if any(getattr(other, name) != getattr(found[0], name) for name in ("layers", "split_by", "lr", "used")):
+            differ = f"{found[0].name} and {other.name} differ in more than their seeds"
+            raise UsageError(f"{differ}; give runs of one configuration, whose seeds can be averaged.")
     return found
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from mgem_core import lens_steps, recordings, run
+from mgem_core import RunConfig, lens_steps, recordings, run
 from mgem_core.cli import main
-from mgem_core.events import Probed
+from mgem_core.events import Probed, Snapped
 from mgem_core.home import store_path
 from mgem_core.lens import Setting, answers
 from mgem_core.recorder import Recorder
@@ -39,6 +39,10 @@ def trained(tmp_path_factory):
         store.record([(number, event) for event in events])
         probes[number] = [event for event in events if isinstance(event, Probed)]
     store.submit(SweepSpec(base={**BASE, "snap_every": 0}))  # r3, which records nothing
+    store.submit(SweepSpec(base={**BASE, "iterations": 10, "tasks": 2, "modules": 2}))  # r4, of another configuration
+    for event in run(RunConfig(**BASE, modules=2)):
+        if isinstance(event, Snapped):
+            store.record([(4, event)])
     return home, probes
 
 
@@ -142,6 +146,10 @@ def test_the_table_is_explained(probes, capsys):
     [
         (["r9"], "there is no 'r9'; mgem runs lists what there is."),
         (["r3"], "run r3 has recorded nothing that a lens can show; train it with snapshots"),
+        (
+            ["r1", "r4"],
+            "r1 and r4 differ in more than their seeds; give runs of one configuration, whose seeds can be averaged.",
+        ),
         (["none.lens"], "'none.lens' cannot be read: No such file or directory."),
         (
             ["r1", "--splits", "3"],
