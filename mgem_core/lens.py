@@ -10,7 +10,7 @@ not divide the samples of the memory, a run has a few samples elsewhere, and wit
 batch norm in train mode normalises every row by itself, so the mean of two rows is not the row of their samples together.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from mgem_core import dual, partition
 from mgem_core.errors import UsageError
-from mgem_core.lens_path import Paths, paths
-from mgem_core.lens_steps import Steps, Tensors, check_splits, module_grams, row_shares, tensors_of
+from mgem_core.lens_modules import module_bends, module_products
+from mgem_core.lens_steps import Steps, Tensors, check_splits, tensors_of
 from mgem_core.surgery import RULES
 
 Floats = NDArray[np.float64]
 PROBLEMS_AT_ONCE = 20_000  # more would need much memory
-VIOLATED = -1e-12  # the cosine of g and a row below which g violates it; rounding makes orthogonal ones differ from 0
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Answers(NamedTuple):
 
 def answers(steps: Steps, settings: Sequence[Setting]) -> Answers:
     """What each setting would have done at each snapshot."""
-    sums = np.zeros((len(settings), len(steps.gram), 4 + 2 * steps.past))  # as `_products` yields them
+    sums = np.zeros((len(settings), len(steps.gram), 4 + 2 * steps.past))  # as `module_products` yields them
     modules: dict[str, list[Tensors]] = {}
     families: dict[Any, list[int]] = {}  # settings that differ in their modules and strengths alone
     strengths: list[float] = []
@@ -103,7 +102,7 @@ def answers(steps: Steps, settings: Sequence[Setting]) -> Answers:
         for some in (todo[start : start + at_once] for start in range(0, len(todo), at_once)):
             strengths_of_each = [np.array(list(by_strength)) for _, by_strength in some]
             tensors_of_each = [tensors for tensors, _ in some]
-            found = _products(steps, splits, tensors_of_each, strengths_of_each, np.array(weights), knobs, rule)
+            found = module_products(steps, splits, tensors_of_each, strengths_of_each, np.array(weights), knobs, rule)
             for (_, by_strength), products in zip(some, found, strict=True):
                 for j, which in enumerate(by_strength.values()):
                     sums[which] += products[:, j]
@@ -116,8 +115,21 @@ def products_of(steps: Steps, modules: Sequence[Tensors], strengths: Floats, set
     """[U, Q, N, 4 + 2 S]: what each of these modules adds to the sums of `answers_of` at each strength."""
     weights, _ = row_weights(steps, setting)
     each = [strengths] * len(modules)
-    found = _products(steps, setting.splits, modules, each, np.array(weights), _knobs(setting), setting.rule)
+    found = module_products(steps, setting.splits, modules, each, np.array(weights), _knobs(setting), setting.rule)
     return np.stack(list(found)).swapaxes(1, 2)
+
+
+def bends(steps: Steps, setting: Setting) -> Floats:
+    """The strengths [N, J] at which some v bends, rising from 0 on; infinite where a snapshot has fewer.
+
+    Between two of them all products with z are linear in the strength and ‖z‖² is quadratic, so that the answers at the
+    bends, and one beyond the last, are the whole frontier. For strengths per past task, it is that of the largest.
+    """
+    if setting.rule:
+        raise UsageError(f"rule is {setting.rule!r}; only the GEM family has a path over the strength that is known.")
+    weights, _ = row_weights(steps, setting)
+    modules = tensors_of(module_of(steps, setting.modules))
+    return module_bends(steps, setting.splits, modules, np.array(weights), _knobs(setting))
 
 
 def answers_of(steps: Steps, sums: Floats, rescales: bool | NDArray[np.bool_] = False) -> Answers:
@@ -170,69 +182,3 @@ def row_weights(steps: Steps, setting: Setting) -> tuple[tuple[float, ...], floa
 def _knobs(setting: Setting) -> tuple[Any, ...]:
     """The fields of dual.Restriction but for the strength."""
     return setting.strength_kind, setting.solver, setting.trigger, setting.ridge, setting.ridge_kind
-
-
-def _products(
-    steps: Steps,
-    splits: int,
-    modules: Sequence[Tensors],
-    strengths: Sequence[Floats],
-    weights: Floats,
-    knobs: tuple[Any, ...],
-    rule: str,
-) -> Iterator[Floats]:
-    """Of each module [N, Q, 4 + 2 S]: ⟨g,z⟩, ⟨g_t,z⟩, ⟨g_s,z⟩ [S], ⟨ĝ_s,z⟩ [S], ‖z‖², and the number of violated rows."""
-    first, shares = 2 + steps.past, row_shares(steps, splits)
-    blocks = module_grams(steps, splits, modules)
-    solve = _by_rule(blocks, first, shares, rule) if rule else _by_dual(blocks, first, weights, knobs)
-    for u, (S, q) in enumerate(zip(blocks, strengths, strict=True)):
-        of_g, v, is_violated = solve(u, q)
-        with_all = of_g[..., None] * S[:, None, 0] + v @ S[:, first:]  # [N, Q, M]
-        rows_z = with_all[..., first:]
-        memory_z = (rows_z * shares[:, None]).reshape(*rows_z.shape[:2], -1, splits).sum(-1)
-        squares = of_g * with_all[..., 0] + (v * rows_z).sum(-1)
-        numbers = np.broadcast_to(is_violated.sum(-1), squares.shape)
-        yield np.concatenate([with_all[..., :first], memory_z, squares[..., None], numbers[..., None]], axis=2)
-
-
-def _by_dual(blocks: Floats, first: int, weights: Floats, knobs: tuple[Any, ...]) -> Any:
-    """Module, strengths [Q] → how often z has g [N, Q], v [N, Q, C], and which rows g violates [N, Q, C]."""
-    strength_kind, solver, trigger, ridge, ridge_kind = knobs
-    U, N = blocks.shape[:2]
-    A, b = blocks[:, :, first:, first:], blocks[:, :, first:, 0]
-    diagonal = np.diagonal(A, axis1=2, axis2=3)
-    limits = VIOLATED * np.sqrt(np.maximum(diagonal * blocks[:, :, :1, 0], 0.0))
-    if solver == "exact":
-        all_paths = paths(A.reshape(U * N, *A.shape[2:]), b.reshape(U * N, -1), weights, strength_kind, ridge, ridge_kind)
-
-    def solve(u: int, q: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        each, nothing = q[:, None] * weights, np.zeros((len(q), len(weights)))
-        floor, margin = (each, nothing) if strength_kind == "dual-floor" else (nothing, each)
-        c = b[u][:, None] - margin
-        is_violated = c < limits[u][:, None]
-        if solver == "exact":
-            v = Paths(*(part[u * N : (u + 1) * N] for part in all_paths)).at(q)
-        else:
-            on_diagonal = diagonal[u][:, None]
-            closest = np.divide(-c, on_diagonal, out=np.broadcast_to(floor, c.shape).copy(), where=on_diagonal > 0)
-            v = np.maximum(closest, floor)
-        if trigger == "violation":
-            v = v * is_violated.any(-1, keepdims=True)
-        return np.ones(v.shape[:2]), v, is_violated
-
-    return solve
-
-
-def _by_rule(blocks: Floats, first: int, shares: Floats, rule: str) -> Any:
-    """As `_by_dual`, for a rule of gradient surgery between g and the memory rows."""
-    used = [0, *range(first, blocks.shape[-1])]
-
-    def solve(u: int, q: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        S = blocks[u][:, used][:, :, used]
-        lengths = np.sqrt(np.maximum(np.diagonal(S, axis1=1, axis2=2), 0.0))
-        w = np.array(
-            [[RULES[rule].weights(S_n, shares_n, q_j) for q_j in q] for S_n, shares_n in zip(S, shares, strict=True)]
-        )
-        return w[:, :, 0], w[:, :, 1:], (S[:, 1:, 0] < VIOLATED * lengths[:, 1:] * lengths[:, :1])[:, None]
-
-    return solve

@@ -43,6 +43,7 @@ class Recorder:
         """`lr` and `seed` are kept beside the snapshots. A file that is there already is replaced."""
         self.path, self.about = Path(path), Recording(Path(path).name, (), (), lr=lr, seed=seed)
         self.shapes: dict[str, tuple[int, ...]] = {}  # of each parameter, from the first snapshot on
+        self.device = torch.device("cpu")  # where inner products are computed: that of the last gradient
         self.snapshots: list[Snapped] = []
         self._next_save = monotonic() + SECONDS
         try:
@@ -86,6 +87,7 @@ class Recorder:
             raise UsageError(f"sizes is {np.asarray(sizes).tolist()}; it must be {shape[0]} × {shape[1]} numbers above 0.")
         if true_past is not None and len(true_past) != len(parts):
             raise UsageError(f"true_past has {len(true_past)} gradients; memory has those of {len(parts)} past tasks.")
+        self.device = next((value.device for value in gradient.values() if isinstance(value, Tensor)), torch.device("cpu"))
         self.shapes = self.shapes or shapes_of([gradient, *(row for rows in parts for row in rows)])
         rows = [[self._vector(row) for row in rows] for rows in parts]
         g = self._vector(gradient)
@@ -110,7 +112,7 @@ class Recorder:
         """The tensors of a gradient in the order of the layers; an error if its names or shapes are not theirs."""
         if unknown := [name for name, value in named.items() if name not in self.shapes and value is not None]:
             raise UsageError(f"{unknown[0]!r} is no parameter of the first snapshot; record the same parameters each time.")
-        return [_tensor(name, named.get(name), shape) for name, shape in self.shapes.items()]
+        return [_tensor(name, named.get(name), shape, self.device) for name, shape in self.shapes.items()]
 
 
 def shapes_of(gradients: Sequence[Named]) -> dict[str, tuple[int, ...]]:
@@ -134,13 +136,13 @@ def _layer(name: str) -> str:
     return name.rpartition(".")[0] or "model"
 
 
-def _tensor(name: str, value: Any, shape: tuple[int, ...]) -> Tensor:
+def _tensor(name: str, value: Any, shape: tuple[int, ...], device: torch.device) -> Tensor:
     if value is None:
-        return torch.zeros(shape)
+        return torch.zeros(shape, device=device)
     tensor = torch.as_tensor(value).detach()
     if tuple(tensor.shape) != shape:
         raise UsageError(f"{name!r} has the shape {tuple(tensor.shape)}; in the first snapshot it was {shape}.")
-    return tensor.cpu() if tensor.dtype == torch.float64 else tensor.float().cpu()
+    return tensor.to(device, torch.float32)
 
 
 def _mean(rows: Sequence[Sequence[Tensor]], shares: np.ndarray) -> list[Tensor]:

@@ -16,7 +16,7 @@ LAYERS = [  # a module may import those of its own layer and of the layers befor
     {"keys", "presets", "sweeps"},
     {"checkpoints", "report", "store"},
     {"analysis", "estimate", "frames", "legend", "measurements", "paired", "progress", "recordings"},
-    {"lens", "lens_partitions", "lens_steps", "recorder"},
+    {"lens", "lens_modules", "lens_partitions", "lens_steps", "recorder"},
     {"figures"},
     {"engine", "evaluation", "probes", "step_means"},
     {"runner"},

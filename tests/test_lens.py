@@ -1,5 +1,8 @@
 """The lens: what it says of steps that were never taken is what they would have been."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +11,7 @@ from recorded import record
 from mgem_core import UsageError, partition, recordings, run
 from mgem_core.direction import module_slices, project
 from mgem_core.events import Probed, Snapped
-from mgem_core.lens import Setting, answers
+from mgem_core.lens import Setting, answers, bends
 from mgem_core.lens_steps import Steps, steps_of
 from mgem_core.networks._layer import Layer
 from mgem_core.store import Store
@@ -146,6 +149,34 @@ def test_rows_that_cancel_each_other_restrict_nothing():
     steps = steps_of(recordings.Recording("r", (Layer("a", {"weight": (40,)}),), (snapshot,)), 1)
     found = answers(steps, [Setting(splits=1, strength=5.0, trigger="always")])
     assert found.norm_z[0, 0] == pytest.approx(np.linalg.norm(g), rel=1e-6)
+
+
+@pytest.mark.parametrize("network", ["mlp", "conv5"])
+@pytest.mark.parametrize("solver", ["exact", "approx"])
+@pytest.mark.parametrize("trigger", ["violation", "always"])
+@pytest.mark.parametrize(("strength_kind", "unit"), [("dual-floor", 1.0), ("margin", 1e-3)])
+def test_between_two_bends_the_frontier_is_known_without_another_solve(network, solver, trigger, strength_kind, unit):
+    _, steps = recorded_steps(network)
+    setting = Setting("layers", 6, 1.0, strength_kind, solver=solver, trigger=trigger)
+    at = bends(steps, setting)
+    assert (at[:, 0] == 0).all()
+    checked = 0
+    for n, strengths in enumerate(at):
+        known = strengths[np.isfinite(strengths)]
+        for low, high in pairwise([*known, known[-1] + unit]):
+            three = [replace(setting, strength=q) for q in (low, (low + high) / 2, high)]
+            found = answers(steps, three)
+            for products in (found.gs_z[:, n], found.gt_z[:, n], found.batch_z[:, n], found.memory_z[:, n]):
+                scale = 1e-9 * np.abs(products).max() + 1e-12
+                np.testing.assert_allclose(products[1], (products[0] + products[2]) / 2, atol=scale)
+            checked += 1
+    assert checked >= 2 * len(at) if trigger == "always" else checked >= len(at)
+
+
+def test_a_rule_has_no_known_path():
+    _, steps = recorded_steps("mlp")
+    with pytest.raises(UsageError, match="rule is 'mgda'; only the GEM family has a path"):
+        bends(steps, Setting(rule="mgda"))
 
 
 @pytest.mark.parametrize(
