@@ -25,6 +25,7 @@ perf: .venv/installed-dev
 	$(BIN)/python -m perf.step_parts
 	$(BIN)/python -m perf.runs
 	$(BIN)/python -m perf.operations
+	$(BIN)/python -m perf.lens
 	$(BIN)/python -m perf.scaling
 	$(BIN)/python -m perf.rows
 	$(BIN)/python -m perf.table

@@ -16,6 +16,7 @@ from mgem_core import dual
 
 Modules = list[list[slice]]  # of each module, its slices of the P parameters
 PANEL = 16  # rows
+DOUBLE_AT_ONCE = 1 << 16  # columns that are converted to double precision at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,9 +124,19 @@ def rescale(z: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def grams(vectors: Sequence[Sequence[Tensor]]) -> np.ndarray:
-    """Vectors, each given as L tensors → per tensor their inner products: S [L, M, M]."""
+    """Vectors, each given as L tensors → per tensor their inner products in double precision: S [L, M, M]."""
     stacks = [torch.stack([part.flatten() for part in parts]) for parts in zip(*vectors, strict=True)]
-    return torch.stack([stack @ stack.T for stack in stacks]).cpu().double().numpy()
+    return torch.stack([_gram_in_double(stack) for stack in stacks]).cpu().numpy()
+
+
+def _gram_in_double(stack: Tensor) -> Tensor:
+    """[M, P] → [M, M]; piece by piece, because a copy of all in double precision may not fit into memory."""
+    return _sum([gram(piece) for piece in map(_double, stack.split(DOUBLE_AT_ONCE, dim=1))])
+
+
+def _double(piece: Tensor) -> Tensor:
+    """In double precision, which not every device has."""
+    return (piece.cpu() if piece.device.type == "mps" else piece).double()
 
 
 def products_with(z: Sequence[Tensor], vectors: Sequence[Sequence[Tensor]]) -> tuple[np.ndarray, np.ndarray]:

@@ -109,11 +109,11 @@ def rows_and_batch(network: nn.Module, memory: Memory) -> RowsAndBatch | Autogra
     return RowsAndBatch(chain, memory) if chain else AutogradRows(network, memory)
 
 
-def memory_rows(network: nn.Module, memory: Memory) -> Gradient:
-    """The gradient of every memory row: per parameter a tensor [C, …]."""
+def memory_rows(network: nn.Module, memory: Memory) -> list[Gradient]:
+    """The gradient of each memory row."""
     rows = rows_and_batch(network, memory)
     G = rows(memory.row(0))[2] if isinstance(rows, RowsAndBatch) else autograd_rows(network, memory, rows.G)
-    return [torch.stack(row) for row in zip(*map(rows.split, G), strict=True)]
+    return list(map(rows.split, G))
 
 
 def flatten(g: Gradient, out: Tensor | None = None) -> Tensor:

@@ -64,6 +64,6 @@ def prepare(config: RunConfig, learner: Learner, evaluation: Evaluation, task: i
         past = [evaluation.true_gradient(learner.network, s) for s in range(task)]
         current = evaluation.true_gradient(learner.network, task)
         memory = learner.memory(config.snap_splits or config.splits) if snap else None
-        rows = [list(row) for row in zip(*memory_rows(learner.network, memory), strict=True)] if memory else []
+        rows = memory_rows(learner.network, memory) if memory else []
     sizes = np.reshape(memory.sizes if memory else (), (task, -1))
     return Measurement(probe, past, current, rows, sizes)

@@ -43,7 +43,7 @@ def test_rows_in_one_pass_leave_out_parameters_without_a_gradient():
 @pytest.mark.parametrize("name", ["mlp", "conv-small"])
 def test_a_row_is_the_gradient_of_its_samples(name):
     network, rows = networks.build(name, (1, 28, 28), 10, seed=0), batches()
-    together = memory_rows(network, pack(rows))
+    together = [torch.stack(rows_l) for rows_l in zip(*memory_rows(network, pack(rows)), strict=True)]
     for c, batch in enumerate(rows):
         _, g = gradient(network, batch)
         for row, g_l in zip(together, g, strict=True):
@@ -108,7 +108,7 @@ class WithoutGradients(torch.nn.Module):
 def test_parameters_without_a_gradient_get_zeros(norm, frozen):
     network, rows = WithoutGradients(norm), batches()
     network.unused.weight.requires_grad_(not frozen)
-    together = memory_rows(network, pack(rows))
+    together = [torch.stack(rows_l) for rows_l in zip(*memory_rows(network, pack(rows)), strict=True)]
     names = [name for name, _ in network.named_parameters()]
     for c, batch in enumerate(rows):
         _, g = gradient(network, batch)

@@ -28,6 +28,7 @@ COMMANDS = {  # file → its line in `mgem --help`
     "cancel": "cancel runs or sweeps",
     "work": "be the runner of the store until it is idle",
     "compare": "compare the lines of a sweep with a baseline",
+    "lens": "what other settings would have done at the steps of recorded runs",
     "export": "plots, tables and configs as files",
     "publish": "collect finished runs in a file of results",
     "data": "list the benchmarks and their data, or fetch it",

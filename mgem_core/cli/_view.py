@@ -44,10 +44,10 @@ def read_view(options: argparse.Namespace, benchmarks: Sequence[str]) -> View:
         if name in given and given[name] not in allowed:
             raise UsageError(f"{name} is {given[name]!r}; it must be one of {', '.join(filter(None, allowed))}.")
     benchmark = options.benchmark or (benchmarks[0] if len(benchmarks) > 1 else "")
-    return View(**{**given, "benchmark": benchmark, "pair": _pair(options.pair)})
+    return View(**{**given, "benchmark": benchmark, "pair": read_pair(options.pair)})
 
 
-def _pair(text: str) -> tuple[int, int] | None:
+def read_pair(text: str) -> tuple[int, int] | None:
     """1,2 → (0, 1); mean → None."""
     if text == "mean":
         return None

@@ -51,10 +51,13 @@ class GEM(Learner):
     def memory(self, splits: int) -> Memory | None:
         from mgem_core.memory import pack
 
+        if splits in self.packed:
+            return self.packed[splits]
         rows = []
         for task, images in enumerate(self.remembered):
             rows += [self.stream.batch(task, part) for part in self._split(task, images, splits)]
-        return pack(rows) if rows else None
+        self.packed[splits] = pack(rows) if rows else None
+        return self.packed[splits]
 
     def _split(self, task: int, images: np.ndarray, splits: int) -> list[np.ndarray]:
         """The images in the memory of a task, divided into splits."""
@@ -77,6 +80,7 @@ class GEM(Learner):
         from mgem_core.gradients import rows_and_batch
 
         config = self.config
+        self.packed: dict[int, Memory | None] = {}  # by their splits, those of the run and those of its snapshots
         self.rows = self.memory(config.splits)
         self.gradients = rows_and_batch(self.network, self.rows) if self.rows else None
         self.z = torch.empty_like(self.gradients.g) if self.gradients else None  # kept: see AutogradRows

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mgem_core import gram_factors
 from mgem_core.events import Snapped
 from mgem_core.store.database import Database
 from mgem_core.store.run_filter import BENCHMARK, RunFilter
@@ -165,6 +166,9 @@ class Reader:
         )
         return bool(self.database.value(query, kind, first_task, json.dumps(list(runs))))
 
+    def has_snapshots(self, run: int) -> bool:
+        return bool(self.database.value("SELECT EXISTS (SELECT 1 FROM snapshots WHERE run = ?)", run))
+
     def snapshots(self, run: int) -> list[Snapped]:
         rows = self.database.rows("SELECT * FROM snapshots WHERE run = ? ORDER BY task, step", run)
         return [_unpacked(row) for row in rows]
@@ -184,4 +188,6 @@ def run_condition(runs: Sequence[int] | None = None, sweep: int | None = None) -
 
 def _unpacked(row: sqlite3.Row) -> Snapped:
     arrays = np.load(io.BytesIO(row["data"]))
-    return Snapped(row["task"], row["step"], arrays["gram"], arrays["sizes"])
+    # Older versions stored the Gram matrices themselves, in float32.
+    gram = gram_factors.unpack(arrays["factor"]) if "factor" in arrays else gram_factors.without_noise(arrays["gram"])
+    return Snapped(row["task"], row["step"], gram, arrays["sizes"])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mgem_core import gram_factors
 from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
 
 METRICS = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
@@ -21,7 +22,7 @@ def record_event(db: sqlite3.Connection, run: int, event: Event) -> None:
     elif isinstance(event, Finished):
         _record_result(db, run, event)
     elif isinstance(event, Snapped):
-        db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (run, event.task, event.step, _packed(event)))
+        db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (run, event.task, event.step, packed(event)))
     else:
         step = 0 if isinstance(event, TaskLearned) else event.step
         data = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(event).items()}
@@ -74,7 +75,8 @@ def count_events(db: sqlite3.Connection, run: int, task: int, step: int) -> int:
     return int(count) if rows == task else 0
 
 
-def _packed(event: Snapped) -> bytes:
+def packed(event: Snapped) -> bytes:
+    """A snapshot as it is stored."""
     file = io.BytesIO()
-    np.savez_compressed(file, gram=event.gram.astype(np.float32), sizes=event.sizes)
+    np.savez_compressed(file, factor=gram_factors.pack(event.gram), sizes=event.sizes)
     return file.getvalue()

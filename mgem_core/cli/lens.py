@@ -1,0 +1,231 @@
+"""The command `mgem lens`: what other settings would have done at the steps of recorded runs."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mgem_core import UsageError, partition, recordings
+from mgem_core.cli._view import read_pair
+from mgem_core.cli.runs import find_runs
+from mgem_core.events import number
+from mgem_core.field_values import parse_modules, parse_strength, whole_number
+from mgem_core.home import store_path
+from mgem_core.lens import Setting, answers
+from mgem_core.lens_partitions import Mix, best_partition
+from mgem_core.lens_steps import Steps, joined, steps_of
+from mgem_core.recordings import Recording
+from mgem_core.report import printable
+from mgem_core.store import Store
+from mgem_core.surgery import RULES
+
+AXES = ("unit", "raw", "cosine")
+KNOBS = {  # options that all settings share; by default as the run had them
+    "strength_kind": "dual-floor, margin",
+    "strength_per": "split, task",
+    "solver": "exact, approx",
+    "trigger": "violation, always",
+    "step_length": "free, gradient",
+}
+LEGEND = """\
+x, y, batch y  ⟨g_s,z⟩, ⟨g_t,z⟩ and ⟨g,z⟩, mean over {snapshots} recorded steps, {axes}; ± standard error over seeds"""
+BEST_LEGEND = """\
+The partition and the strength of each module with the largest {share:g} x + {rest:g} y, chosen on every other recorded step
+and measured on those between; GEM is one module, with its strength chosen in the same way."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_lens)
+    parser.add_argument(
+        "of", nargs="+", metavar="RUN|FILE", help="r12, s3, or a file of mgem_core.recorder; seeds are averaged"
+    )
+    modules = "as in mgem run, several separated by commas (by ; where a value has commas) [1]"
+    parser.add_argument("--modules", default="1", metavar="X,Y", help=modules)
+    parser.add_argument("--splits", default="1", metavar="X,Y", help="divisors of the recorded ones [1]")
+    parser.add_argument(
+        "--strengths", default="0,0.1,0.3,1,3,10", metavar="X,Y", help="memory strengths [0,0.1,0.3,1,3,10]"
+    )
+    for name, choices in KNOBS.items():
+        help = f"{choices} [as the run had it]"
+        parser.add_argument(f"--{name.replace('_', '-')}", choices=choices.split(", "), metavar="X", help=help)
+    parser.add_argument("--rules", default="", metavar="X,Y", help=f"gradient surgery as well: {', '.join(RULES)}")
+    parser.add_argument("--axes", default="unit", choices=AXES, metavar="X", help="unit (per ‖z‖), raw or cosine [unit]")
+    pair = "past and current task, counted from 1, or mean [1 and the first task that was recorded]"
+    parser.add_argument("--pair", default="", metavar="S,T", help=pair)
+    parser.add_argument("--best", action="store_true", help="the best groups of neighbouring layers, and their strengths")
+    parser.add_argument(
+        "--mix", type=float, default=0.5, metavar="A", help="of --best: the weight of x; that of y is 1 − A [0.5]"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _lens(options: argparse.Namespace) -> int:
+    found = _recordings(options.of)
+    pairs = _pairs(options.pair, found)
+    rows = _best_rows(options, found, pairs) if options.best else _rows(options, found, pairs)
+    if options.json:
+        print(json.dumps(rows, indent=2, allow_nan=False))
+    else:
+        print(_table(rows))
+        snapshots = sum(one.task in {t for _, t in pairs} for recording in found for one in recording.snapshots)
+        axes = {"unit": "per unit ‖z‖", "raw": "as they are", "cosine": "as cosines"}[options.axes]
+        print("\n" + LEGEND.format(snapshots=snapshots, axes=axes))
+        if options.best:
+            print(BEST_LEGEND.format(share=options.mix, rest=1 - options.mix))
+    return 0
+
+
+def _recordings(names: Sequence[str]) -> list[Recording]:
+    """What the user named: files, runs, and the runs of sweeps that have snapshots."""
+    found = []
+    for name in names:
+        if Path(name).is_file() or "." in name or "/" in name:
+            found.append(recordings.read(Path(name)))
+            continue
+        store = Store(store_path())
+        runs = find_runs(store, [name])
+        recorded = [run for run in runs if store.has_snapshots(run)]
+        found += [recordings.of_run(store, run) for run in recorded or runs[:1]]
+    for other in found[1:]:
+        if any(getattr(other, name) != getattr(found[0], name) for name in ("layers", "split_by", "lr", "used")):
+            differ = f"{found[0].name} and {other.name} differ in more than their seeds"
+            raise UsageError(f"{differ}; give runs of one configuration, whose seeds can be averaged.")
+    return found
+
+
+def _pairs(text: str, found: Sequence[Recording]) -> list[tuple[int, int]]:
+    """The past and current tasks of which means are taken, counted from 0."""
+    tasks = set.intersection(*(set(recording.tasks) for recording in found))
+    if not tasks:
+        raise UsageError("these recordings have no task in common; give recordings of one kind.")
+    past = {t: steps_of(found[0], t).past for t in sorted(tasks)}
+    if text == "mean":
+        return [(s, t) for t in past for s in range(past[t])]
+    pair = read_pair(text) if text else (0, min(tasks))
+    if pair is None or pair[1] not in past or pair[0] not in range(past[pair[1]]):
+        known = ", ".join(f"{s + 1},{t + 1}" for t in past for s in range(past[t]))
+        raise UsageError(f"pair is {text!r}; recorded are {known}, or mean for all of them.")
+    return [pair]
+
+
+def _settings(options: argparse.Namespace, used: dict[str, Any]) -> list[Setting]:
+    """Each combination of modules, splits and strengths, and the rules; what is not given is as the run had it."""
+    given = {name: value for name in KNOBS if (value := getattr(options, name)) is not None}
+    base = Setting.of({**used, **given})
+    rules = [rule for rule in options.rules.split(",") if rule]
+    strengths = _read("strengths", options.strengths, parse_strength)
+    settings = []
+    for modules in _read("modules", options.modules, parse_modules):
+        for splits in _read("splits", options.splits, whole_number):
+            one = replace(base, modules=modules, splits=splits)
+            settings += [replace(one, strength=strength) for strength in strengths]
+            for rule in rules:
+                has_curve = rule not in RULES or RULES[rule].parameter
+                settings += [replace(one, rule=rule, strength=q) for q in (strengths if has_curve else [0.0])]
+    return settings
+
+
+def _read(name: str, text: str, parse: Any) -> list[Any]:
+    separator = ";" if ";" in text or "=" in text else ","
+    values = []
+    for part in text.split(separator):
+        try:
+            value = parse(part)
+        except ValueError as error:
+            raise UsageError(f"{name} is {part!r}; {error}.") from None
+        if value is None:
+            raise UsageError(f"{name} is {part!r}; it must be a whole number.")
+        values.append(value)
+    return values
+
+
+def _rows(
+    options: argparse.Namespace, found: Sequence[Recording], pairs: Sequence[tuple[int, int]]
+) -> list[dict[str, Any]]:
+    """A row per setting: means over the steps and pairs of each recording, then over recordings."""
+    values = []  # [recordings, 4, settings]
+    for recording in found:
+        settings = _settings(options, recording.used)
+        by_task = {t: answers(steps_of(recording, t), settings) for t in {t for _, t in pairs}}
+        per_pair = [np.stack([*by_task[t].on_axes(options.axes, s), by_task[t].norm_z]).mean(axis=2) for s, t in pairs]
+        values.append(np.mean(per_pair, axis=0))
+    means, errors = np.mean(values, axis=0), np.full((4, len(settings)), np.nan)
+    if len(found) > 1:
+        errors = np.std(values, axis=0, ddof=1) / len(found) ** 0.5
+    rows = []
+    for setting, (x, y, batch_y, norm_z), error in zip(settings, means.T, errors.T, strict=True):
+        has_strength = not setting.rule or RULES[setting.rule].parameter
+        row: dict[str, Any] = {"rule": setting.rule or "gem", "modules": setting.modules, "splits": setting.splits}
+        row |= {"strength": setting.strength if has_strength else None, "x": number(x), "y": number(y)}
+        row |= {"batch_y": number(batch_y), "norm_z": number(norm_z)}
+        rows.append(row | _seeds(found, error))
+    return rows
+
+
+def _seeds(found: Sequence[Recording], error: np.ndarray) -> dict[str, Any]:
+    """Where there are several recordings: their seeds, and the standard errors over them."""
+    if len(found) == 1:
+        return {}
+    return {"seeds": [one.seed for one in found], "x_error": number(error[0]), "y_error": number(error[1])}
+
+
+def _best_rows(
+    options: argparse.Namespace, found: Sequence[Recording], pairs: Sequence[tuple[int, int]]
+) -> list[dict[str, Any]]:
+    """Two rows for each number of splits: the best partition, and one module."""
+    if len(pairs) > 1:
+        raise UsageError("pair is 'mean'; the best partition is found for one pair, like 1,2.")
+    [(s, t)] = pairs
+    steps: Steps = joined([steps_of(recording, t) for recording in found])
+    settings = [one for one in _settings(options, found[0].used) if not one.rule]
+    strengths = [one.strength for one in settings if isinstance(one.strength, float)]
+    if len(strengths) < len(settings):
+        raise UsageError("strengths are given per past task; for --best, give numbers, like 0,0.5,3.")
+    rows = []
+    for splits in dict.fromkeys(one.splits for one in settings):
+        best = best_partition(
+            steps, replace(settings[0], splits=splits), list(dict.fromkeys(strengths)), Mix(options.mix, s, options.axes)
+        )
+        modules = partition.simplest_modules(steps.layers, best.module_of)
+        rows += [
+            {
+                "rule": "best",
+                "modules": modules,
+                "splits": splits,
+                "strength": list(best.strengths),
+                **_judged(best.judged_on),
+            },
+            {"rule": "gem", "modules": 1, "splits": splits, "strength": [best.gem_strength], **_judged(best.gem_judged_on)},
+        ]
+    return rows
+
+
+def _judged(judged: Any) -> dict[str, Any]:
+    return {name: getattr(judged, name) for name in ("x", "y", "batch_y", "norm_z")} | {"mix": judged.value}
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
+    names = {"rule": "rule", "modules": "modules", "splits": "splits", "strength": "strength", "x": "x", "y": "y"}
+    names |= {"batch_y": "batch y", "norm_z": "‖z‖"} | ({"mix": "mix"} if "mix" in rows[0] else {})
+    cells = [list(names.values()), *([_cell(row, name) for name in names] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+    )
+
+
+def _cell(row: dict[str, Any], name: str) -> str:
+    value = row[name]
+    if name == "strength":
+        return "—" if value is None else ", ".join(f"{one:g}" for one in np.atleast_1d(value))
+    if name == "modules" and isinstance(value, dict):
+        return printable(",".join(f"{part}={module}" for part, module in value.items()))
+    if isinstance(value, float) or value is None:
+        error = row.get(f"{name}_error")
+        text = "—" if value is None else f"{value:.4f}" + (f" ± {error:.4f}" if error is not None else "")
+        return text.replace("-", "−")
+    return printable(str(value))

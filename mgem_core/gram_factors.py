@@ -1,0 +1,55 @@
+"""Gram matrices as triangular factors in single precision: half as large, and still those of real vectors.
+
+A Gram matrix that is rounded to float32 is the Gram matrix of no vectors any more: rows that are nearly parallel get
+eigenvalues below zero, and a dual problem no solution. A factor F, with F Fᵀ the Gram matrix, may be rounded: its rows are
+the vectors themselves in other coordinates, each rounded to 6e-8 of its length.
+"""
+
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+NOISE = 3e-7  # of the largest eigenvalue: what rounding to float32 adds to a Gram matrix of unit vectors
+
+
+def pack(gram: Floats) -> NDArray[np.float32]:
+    """Gram matrices [L, M, M] → the lower triangles of their factors [L, M (M + 1) / 2], row by row; NaN if not finite."""
+    is_finite: NDArray[np.bool_] = np.asarray(np.isfinite(gram).all((1, 2)))
+    norms, unit = _unit(np.where(is_finite[:, None, None], gram, 0.0))
+    values, vectors = np.linalg.eigh(unit)
+    roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]  # R Rᵀ is the matrix; orthogonal maps make R triangular
+    upper: Floats = np.asarray(np.linalg.qr(roots.swapaxes(1, 2), mode="r"))
+    lower = upper.swapaxes(1, 2) * norms[:, :, None]
+    lower[~is_finite] = np.nan
+    return np.asarray(lower[:, *np.tril_indices(gram.shape[1])], np.float32)
+
+
+def unpack(packed: NDArray[np.float32]) -> Floats:
+    """The Gram matrices [L, M, M] of packed factors [L, M (M + 1) / 2]."""
+    M = rows_of(packed.shape[1])
+    lower = np.zeros((len(packed), M, M))
+    lower[:, *np.tril_indices(M)] = packed
+    return lower @ lower.swapaxes(1, 2)
+
+
+def rows_of(packed_length: int) -> int:
+    """The number M of rows whose triangle has M (M + 1) / 2 numbers."""
+    return (isqrt(8 * packed_length + 1) - 1) // 2
+
+
+def without_noise(gram: Floats) -> Floats:
+    """Gram matrices [L, M, M] that were kept in float32, without the eigenvalues that may be rounding errors."""
+    norms, unit = _unit(np.asarray(gram, float))
+    values, vectors = np.linalg.eigh(unit)
+    values = np.where(values > NOISE * values[:, -1:], values, 0.0)
+    unit = (vectors * values[:, None]) @ vectors.swapaxes(1, 2)
+    return np.asarray(unit * norms[:, :, None] * norms[:, None, :])
+
+
+def _unit(gram: Floats) -> tuple[Floats, Floats]:
+    """The norms [L, M] of the vectors, and the Gram matrices of the vectors scaled to unit length, so that none is lost."""
+    norms = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0))
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+    return norms, gram * inverse[:, :, None] * inverse[:, None, :]

@@ -1,0 +1,54 @@
+"""Factors in float32 keep what the Gram matrices of gradients say."""
+
+import numpy as np
+import pytest
+
+from mgem_core.gram_factors import pack, rows_of, unpack
+
+
+def gram_of(rows):
+    return (rows @ rows.T)[None]
+
+
+@pytest.mark.parametrize("parameters", [1, 3, 200])
+def test_every_row_keeps_its_length_and_its_angles(parameters):
+    """Also where rows differ in length by many orders, and where there are more of them than parameters."""
+    rng = np.random.default_rng(parameters)
+    rows = rng.normal(size=(9, parameters)) * 10.0 ** rng.integers(-12, 12, (9, 1))
+    lengths = np.linalg.norm(rows, axis=1)
+    back = unpack(pack(gram_of(rows)))[0]
+    np.testing.assert_allclose(back / lengths / lengths[:, None], rows @ rows.T / lengths / lengths[:, None], atol=1e-6)
+
+
+def test_what_little_two_opposite_rows_have_in_common_is_kept():
+    """A cut of small eigenvalues would lose it, and with it the only direction that both allow."""
+    row, other = np.eye(5)[:2]
+    rows = np.stack([row + 3e-4 * other, -row + 3e-4 * other])
+    both = np.ones(2)
+    assert both @ unpack(pack(gram_of(rows)))[0] @ both == pytest.approx(4 * 9e-8, rel=1e-3)
+
+
+def test_the_matrix_of_a_factor_has_no_eigenvalue_below_zero():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1, 100)) + 1e-6 * rng.normal(size=(12, 100))
+    assert np.linalg.eigvalsh(unpack(pack(gram_of(rows)))[0]).min() > -1e-13 * 12 * 100
+
+
+def test_rows_of_zeros_stay_zeros():
+    rows = np.random.default_rng(0).normal(size=(4, 10))
+    rows[2] = 0
+    back = unpack(pack(gram_of(rows)))[0]
+    assert not back[2].any()
+    assert not back[:, 2].any()
+
+
+def test_gradients_that_are_not_finite_are_nan_and_spoil_no_other_tensor():
+    fine = np.eye(3)
+    broken = np.full((3, 3), np.inf)
+    back = unpack(pack(np.stack([broken, fine])))
+    assert np.isnan(back[0]).all()
+    np.testing.assert_allclose(back[1], fine, atol=1e-6)
+
+
+def test_the_number_of_rows_follows_from_the_length_of_a_triangle():
+    assert [rows_of(M * (M + 1) // 2) for M in range(1, 300)] == list(range(1, 300))
