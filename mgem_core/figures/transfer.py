@@ -66,7 +66,7 @@ def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
     least, most = box[0][0] + box[1][0], box[0][1] + box[1][1]
     step = next((step for step in STEPS if (most - least) / step <= 6), STEPS[-1])
     values = np.arange(np.ceil(least / step), np.floor(most / step) + 1) * step
-    return {float(acc): ends for acc in values if (ends := _ends_within(acc, *box))}
+    return {float(acc) + 0.0: ends for acc in values if (ends := _ends_within(acc, *box))}  # + 0: no "ACC -0"
 
 
 def _ends_within(acc: float, x: tuple[float, float], y: tuple[float, float]) -> list[tuple[float, float]]:

@@ -86,3 +86,8 @@ def test_a_run_that_has_learned_fewer_tasks_joins_when_it_has_caught_up(tmp_path
 
 def drawn_keys(points, view):
     return {key for trace in transfer.screen(points, view)["data"] for key in trace.get("customdata", [])}
+
+
+def test_the_line_of_equal_acc_through_zero_has_no_sign():
+    points = pd.DataFrame({"bwd": [-60.0, 0.0], "fwd": [30.0, 90.0]})
+    assert [f"{acc:g}" for acc in transfer.equal_acc(points)] == ["0", "50"]
