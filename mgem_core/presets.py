@@ -52,6 +52,18 @@ _BUILT_IN: dict[str, Preset] = {
             seed=[0, 1, 2, 3],
         ),
     ),
+    "pacs-pairs": Preset(
+        "Two pairs of domains of PACS",
+        "Photographs first, then cartoons or sketches: 5 classes each, 25 steps per task",
+        _spec(
+            {"benchmark": "pacs", "iterations": 25, "validation": VALIDATION, "probe_every": 0},
+            {"method": ["single", "independent"]},
+            {"strength": [0.0, 0.3, 1.0]},
+            {"modules": ["layers"], "splits": [2], "strength": [0.0, 0.3, 1.0], "solver": ["exact", "approx"]},
+            domains=["photo+cartoon", "photo+sketch"],
+            seed=[0, 1],
+        ),
+    ),
     "built-in-digits": Preset(
         "The paper's methods on built-in digits",
         "The paper's methods on all built-in benchmarks",
