@@ -149,7 +149,8 @@ def in_words(result: Result) -> str:
     if result.compared:
         how = f"chosen among {result.compared} configurations by validation on {_seeds(result.chosen_on)}"
         is_same = bool(set(result.seeds) & set(result.chosen_on))
-        how += f"; means over {'the same seeds' if is_same else _seeds(result.seeds)}"
+        same = "the same seed" if len(result.seeds) == 1 else "the same seeds"
+        how += f"; means over {same if is_same else _seeds(result.seeds)}"
     else:
         how = "" if not result.others else "has the most seeds, was not chosen on validation data; "
         how += f"means over {_seeds(result.seeds)}"

@@ -8,16 +8,15 @@ import session
 import streamlit as st
 from text import escape_markdown
 
-from mgem_core import frames, published
+from mgem_core import published
 from mgem_core.figures import FORMATS as FORMAT_TITLES
-from mgem_core.figures import paper_table
 from mgem_core.figures.paper_files import FORMATS, as_file, file_name
-from mgem_core.figures.paper_table import Entry
+from mgem_core.figures.paper_table import SHIPPED, Entry, read_entries
 from mgem_core.paper import SCALES, TABLES, Scale, Table, sweep_of
 from mgem_core.store import Store
 from mgem_core.sweeps import missing_data
 from paper.run_this import ask_to_run
-from paper.table_rows import COLUMNS, DAGGER, OWN, SHIPPED, choices_in_words, table_rows
+from paper.table_rows import COLUMNS, DAGGER, choices_in_words, table_rows
 
 IN_URL: dict[str, Any] = {"bind": "query-params"}
 EXPLANATION = (
@@ -57,12 +56,8 @@ def show_table(store: Store, table: Table, scale: Scale) -> None:
 
 
 def _read_entries(store: Store, table: Table, scale: Scale) -> list[Entry]:
-    def read() -> list[Entry]:
-        shipped, _ = published.read(table.name)
-        ids = [run for run, benchmark in store.run_values(["id", "benchmark"]) if benchmark == table.benchmark]
-        return paper_table.entries(table, scale, {SHIPPED: shipped, OWN: frames.runs(store, ids=ids)})
-
     subject = (table.name, scale, published.version(table.name))
+    read = partial(read_entries, store, table, scale)
     found: list[Entry] = session.read_once("entries of a paper's table", store, subject, read)
     return found
 

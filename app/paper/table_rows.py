@@ -12,7 +12,6 @@ from mgem_core.paper import MEASURES, Row, Scale, Table
 from mgem_core.sweeps import SweepSpec
 from mgem_core.text import MISSING, mean_and_error, strength
 
-SHIPPED, OWN = "ours", "your runs"
 DAGGER = "†"
 COLUMNS: list[dict[str, Any]] = [
     {"name": "method", "title": "method", "kind": "text"},

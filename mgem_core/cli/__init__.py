@@ -30,6 +30,7 @@ COMMANDS = {  # file → its line in `mgem --help`
     "compare": "compare the lines of a sweep with a baseline",
     "lens": "what other settings would have done at the steps of recorded runs",
     "export": "plots, tables and configs as files",
+    "paper": "a table of the paper beside our results and yours",
     "publish": "collect finished runs in a file of results",
     "data": "list the benchmarks and their data, or fetch it",
     "dashboard": "show the dashboard in a browser on this computer",

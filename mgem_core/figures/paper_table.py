@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from mgem_core import frames, published
 from mgem_core.cells import Difference, Result, difference, find_result, settings
 from mgem_core.figures import _latex
 from mgem_core.learners import uses
 from mgem_core.paper import MEASURES, Cell, Row, Scale, Table
+from mgem_core.store import Store
 
-PAPER = "paper"  # the source of the printed numbers
+PAPER, SHIPPED, OWN = "paper", "ours", "your runs"  # the sources: printed, published with the tool, in the user's store
 
 
 class Entry(NamedTuple):
@@ -22,6 +24,13 @@ class Entry(NamedTuple):
     cells: dict[str, Cell]  # by measure
     differences: dict[str, Difference]  # to the paper
     result: Result | None  # where the numbers are from, if they are of runs
+
+
+def read_entries(store: Store, table: Table, scale: Scale) -> list[Entry]:
+    """Those of the paper, of the results that come with the tool, and of the runs in the store."""
+    shipped, _ = published.read(table.name)
+    ids = [run for run, benchmark in store.run_values(["id", "benchmark"]) if benchmark == table.benchmark]
+    return entries(table, scale, {SHIPPED: shipped, OWN: frames.runs(store, ids=ids)})
 
 
 def entries(table: Table, scale: Scale, sources: Mapping[str, pd.DataFrame]) -> list[Entry]:

@@ -1,0 +1,69 @@
+"""The command `mgem paper`: a table of the paper beside the results that come with the tool and the runs of the store."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from mgem_core import UsageError
+from mgem_core.cells import in_words
+from mgem_core.figures.paper_files import FORMATS, as_file
+from mgem_core.figures.paper_table import Entry, read_entries
+from mgem_core.home import store_path
+from mgem_core.paper import MEASURES, SCALES, TABLES
+from mgem_core.store import Store
+from mgem_core.text import MISSING, mean_and_error
+
+LEGEND = """
+ACC, FWD and BWD: mean ± standard error over seeds, percent; in parentheses ours minus the paper's.
+*  the difference exceeds two standard errors, both combined; at the short scale none is marked"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_paper)
+    parser.add_argument("table", metavar="TABLE", help=", ".join(TABLES))
+    parser.add_argument("--scale", default="paper", metavar="X", help="of our runs: paper or short [paper]")
+    parser.add_argument("--format", metavar="X", help=f"print it as {', '.join(FORMATS)}")
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to FILE instead; needs --format")
+
+
+def _paper(options: argparse.Namespace) -> int:
+    format = "json" if options.json else options.format
+    for name, value, allowed in (("table", options.table, TABLES), ("scale", options.scale, SCALES)):
+        if value not in allowed:
+            raise UsageError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}.")
+    if format is not None and format not in FORMATS:
+        raise UsageError(f"format is {format!r}; it must be one of {', '.join(FORMATS)}.")
+    if options.output and not format:
+        raise UsageError(f"output is {str(options.output)!r}, so format must be one of {', '.join(FORMATS)}.")
+    table = TABLES[options.table]
+    entries = read_entries(Store(store_path()), table, options.scale)
+    if not format:
+        print("\n".join([table.title, "", *map(_line, entries), LEGEND, "", *_choices(entries)]))
+        return 0
+    content = as_file(table, options.scale, entries, format)
+    if options.output:
+        options.output.write_bytes(content)
+    else:
+        sys.stdout.write(content.decode())
+    return 0
+
+
+def _line(entry: Entry) -> str:
+    cells = "".join(f"{_cell(entry, name):<27}" for name in MEASURES)
+    return f"{entry.row.label:<16} {entry.source or MISSING:<10} {cells}".rstrip()
+
+
+def _cell(entry: Entry, measure: str) -> str:
+    cell, difference = entry.cells.get(measure), entry.differences.get(measure)
+    if cell is None:
+        return MISSING
+    number = mean_and_error(*cell)
+    if difference is None:
+        return number
+    return f"{number} ({difference.value:+.2f}){'*' if difference.is_clear else ''}".replace("-", "−")
+
+
+def _choices(entries: list[Entry]) -> list[str]:
+    """Which strengths and learning rates were chosen, and on which seeds."""
+    return [f"{entry.row.label}, {entry.source}: {in_words(entry.result)}" for entry in entries if entry.result]
