@@ -69,7 +69,7 @@ def test_a_finished_sweep_is_a_table_that_explains_itself(home, capsys):
     ]
     assert all(row[2:] == ["0.5", "1", "of", "1", "77.50", "87.50", "−10.00", "2.0"] for row in rows)
     assert "ACC = FWD + BWD" in out
-    assert "mgem export s2" in out
+    assert "mgem export s1" in out  # small_store has made exactly these runs
 
 
 def test_presets_and_data_are_listed(home, capsys):
@@ -84,3 +84,16 @@ def test_without_ray_its_flag_is_one_sentence(home, capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["sweep", "--ray", "auto"]) == 2
     assert "ray is not installed; install it with: pip install" in capsys.readouterr().err
+
+
+def test_the_same_sweep_is_taken_up_instead_of_a_second_one(home, capsys):
+    command = ["sweep", "--tasks", "2", "--iterations", "5", "--memory", "20", "--seeds", "0,1", "--detach"]
+    assert main(command) == 0
+    store = Store(home[0] / "runs.db")
+    store.cancel(store.run_ids(1))
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "sweep s1 has exactly these runs already: 2 runs" in capsys.readouterr().err
+    assert store.counts(1)["queued"] == 2
+    assert main([*command, "--again"]) == 0
+    assert len(store.sweeps()) == 2
