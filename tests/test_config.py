@@ -114,11 +114,12 @@ def test_every_bad_value_gets_one_sentence(fields, sentence):
 @pytest.mark.parametrize(
     ("fields", "is_warned"),
     [
-        ({"strength": 1.0}, False),  # these four were trained on 20 permutations of MNIST
+        ({"strength": 1.0}, False),  # these six were trained on 20 permutations of MNIST
         ({"strength": 3.0}, True),
         ({"splits": 2, "strength": 0.3}, False),
         ({"splits": 2, "strength": 1.0}, True),
-        ({"modules": 4, "splits": 2, "solver": "approx", "strength": 0.5}, True),
+        ({"modules": 4, "solver": "approx", "strength": 1.0}, False),
+        ({"modules": 4, "splits": 2, "solver": "approx", "strength": 0.3}, True),
         ({"splits": 2, "strength": 1.0, "strength_per": "task"}, False),
         ({"strength": 3.0, "step_length": "gradient"}, False),
         ({"strength": 3.0, "strength_kind": "margin"}, False),
