@@ -281,10 +281,15 @@ def by_strength(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_by_validation(points: pd.DataFrame) -> pd.DataFrame:
-    """Of each line, the configuration with the highest validation accuracy; a line with an unknown one is left as it is."""
-    of_lines = points["validation_acc"].groupby(points["line"])
-    is_known = points["validation_acc"].notna().groupby(points["line"]).transform("all")
-    return points[~is_known | (of_lines.rank(ascending=False, method="first") == 1)]
+    """Of each line, the configuration with the highest validation accuracy, of those without a failed or diverged run.
+
+    A line whose runs go on, or held nothing out, is left as it is.
+    """
+    accuracies = points["validation_acc"].where(points["failed"] == 0)
+    by_line = points["line"]
+    is_known, has_ended = accuracies.notna().groupby(by_line), (points["active"] == 0).groupby(by_line)
+    is_decided = is_known.transform("any") & has_ended.transform("all")
+    return points[~is_decided | (accuracies.groupby(by_line).rank(ascending=False, method="first") == 1)]
 
 
 def leaders(points: pd.DataFrame) -> pd.DataFrame:

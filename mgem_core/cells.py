@@ -17,7 +17,7 @@ from mgem_core.paper import MEASURES, SCALES, TABLES, Cell, Row, Scale, Table
 CLEAR = 2.0  # combined standard errors beyond which we call two numbers different
 IN_TABLES = {  # fields that a table and its row decide, that `settings` has anyway, or that do not change what is learned
     *("benchmark", "method", "network", "domains", "tasks", "iterations", "batch_size", "memory"),
-    *("modules", "splits", "solver", "strength", "lr", "seed", "validation"),
+    *("modules", "splits", "solver", "strength", "lr", "seed"),
     *("device", "threads", "probe_every", "probe_samples", "snap_every", "snap_splits"),
 }
 
@@ -61,7 +61,7 @@ def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Res
     finished = mine[mine["status"] == "finished"].drop_duplicates(["configuration", "seed"], keep="last")
     if finished.empty:
         return None
-    configuration, chosen_on, compared = choose_configuration(finished)
+    configuration, chosen_on, compared = choose_configuration(_without_broken(finished, mine))
     chosen = finished[finished["configuration"] == configuration]
     others = chosen[~chosen["seed"].isin(chosen_on)]
     reported = others if len(others) else chosen
@@ -77,16 +77,29 @@ def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Res
     )
 
 
+def _without_broken(finished: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Without the configurations of which a run diverged or failed, as long as others are left.
+
+    Of these, only the seeds that went well would count.
+    """
+    broken = runs.loc[runs["status"].isin(["diverged", "failed"]), "configuration"]
+    whole = finished[~finished["configuration"].isin(broken)]
+    return finished if whole.empty else whole
+
+
 def choose_configuration(finished: pd.DataFrame) -> tuple[str, list[int], int]:
     """The configuration with the highest mean validation accuracy, the seeds of that choice, and among how many it was.
 
     They are compared over the seeds that all configurations share; if there is no such seed, those configurations are
-    compared that share the seed that most of them have. Of equal ones, the one with more seeds is taken, then the first.
+    compared that share the seed that most of them have. All must have held out the same share of images, the most common
+    one. Of equal ones, the one with more seeds is taken, then the first.
     Where fewer than two can be compared, it is the configuration with the most seeds, chosen on no seed and among none.
     """
     order = list(dict.fromkeys(finished["configuration"]))
     count = finished["configuration"].value_counts()
-    table = finished.pivot(index="seed", columns="configuration", values="validation_acc").astype(float).sort_index()
+    shares = finished.loc[finished["validation_acc"].notna(), "validation"].value_counts()
+    same_share = finished[finished["validation"] == shares.index[0]] if len(shares) else finished
+    table = same_share.pivot(index="seed", columns="configuration", values="validation_acc").astype(float).sort_index()
     known = table.notna().sum(axis=1)
     compared = table.columns[table.loc[known.idxmax()].notna()] if len(known) else []
     if len(compared) < 2:

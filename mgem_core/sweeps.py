@@ -54,8 +54,7 @@ def missing_data(configs: Iterable[RunConfig], thorough: bool = False) -> str:
 
 def cautions(configs: Iterable[RunConfig]) -> list[str]:
     """What may go wrong in these runs, a sentence each."""
-    different = {(config.label, config.strength): config for config in configs}
-    return list(dict.fromkeys(filter(None, (config.caution for config in different.values()))))
+    return list(dict.fromkeys(filter(None, (config.caution for config in configs))))
 
 
 def configuration_of(config: str) -> str:

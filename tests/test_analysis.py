@@ -403,8 +403,16 @@ def test_of_each_line_the_best_strength_is_chosen_on_held_out_images_only():
     points = pd.DataFrame({"line": list("aaabbc"), "q": [0.0, 1.0, 3.0, 0.0, 1.0, np.nan]})
     points["acc"] = [80.0, 90.0, 85.0, 70.0, 60.0, 50.0]
     points["validation_acc"] = [81.0, 82.0, 83.0, np.nan, 60.0, 50.0]
-    best = analysis.best_by_validation(points)
-    assert list(zip(best["line"], best["q"].fillna(-1), strict=True)) == [("a", 3.0), ("b", 0.0), ("b", 1.0), ("c", -1)]
+    points["active"], points["failed"] = [0, 0, 0, 1, 0, 0], 0
+
+    def best(**changes):
+        found = analysis.best_by_validation(points.assign(**changes))
+        return list(zip(found["line"], found["q"].fillna(-1), strict=True))
+
+    assert best() == [("a", 3.0), ("b", 0.0), ("b", 1.0), ("c", -1)]  # of b, a run goes on
+    assert best(active=0) == [("a", 3.0), ("b", 1.0), ("c", -1)]
+    assert best(active=0, failed=[0, 0, 1, 1, 0, 0]) == [("a", 1.0), ("b", 1.0), ("c", -1)]
+    assert len(best(validation_acc=np.nan)) == 6
 
 
 def test_validation_accuracies_are_means_over_shared_seeds(tmp_path):

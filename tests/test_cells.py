@@ -15,9 +15,9 @@ TABLE = TABLES["table-1-permutations"]
 ROWS = {row.label: row for row in TABLE.rows}
 
 
-def run(seed=0, acc=80.0, validation=None, status="finished", label="GEM", scale="short", **fields):
+def run(seed=0, acc=80.0, validation=None, status="finished", label="GEM", scale="short", share=0.1, **fields):
     """A row of frames.runs."""
-    config = RunConfig(**{**TABLE.scale(scale), **ROWS[label].fields, "seed": seed, **fields})
+    config = RunConfig(**{**TABLE.scale(scale), **ROWS[label].fields, "validation": share, "seed": seed, **fields})
     stored = config.canonical().stored()
     return {
         **RunConfig.model_validate_json(stored).model_dump(),
@@ -75,7 +75,10 @@ def test_the_best_configuration_on_validation_is_chosen_and_reported_on_the_othe
     assert found.config.strength == 1.0
     assert (found.seeds, found.chosen_on, found.compared) == ((1, 2), (0,), 3)
     assert found.means["acc"] == Mean(81.0, pytest.approx(1.0), 2)
-    assert "strength 1, learning rate 0.1: chosen among 3 configurations by validation on seed 0" in in_words(found)
+    assert (
+        "strength 1, learning rate 0.1, validation 0.1: chosen among 3 configurations by validation on seed 0"
+        in in_words(found)
+    )
     assert "means over seeds 1, 2" in in_words(found)
 
 
@@ -136,7 +139,9 @@ def test_measures_without_meaning_are_left_out():
 
 
 def test_settings_that_are_not_the_default_are_named():
-    assert "strength 0.5, learning rate 0.1, trigger always: means over seed 0." in in_words(result(run(trigger="always")))
+    assert "strength 0.5, learning rate 0.1, trigger always, validation 0.1: means over seed 0." in in_words(
+        result(run(trigger="always"))
+    )
 
 
 def test_a_difference_is_claimed_only_beyond_two_combined_standard_errors():
@@ -156,3 +161,18 @@ def test_one_seed_has_no_error_and_claims_nothing():
 def test_what_is_not_known_has_no_difference():
     assert difference(None, Cell(80.0, 0.1)) is None
     assert difference(Mean(80.0, 0.1, 2), None) is None
+
+
+def test_a_strength_that_diverged_with_some_seed_is_not_chosen():
+    good = [run(seed, 80.0, 80.0, strength=q) for seed in (0, 1) for q in (0.0, 1.0)]
+    lucky = [run(0, 90.0, 90.0, strength=3.0), run(1, status="diverged", strength=3.0)]
+    found = result(*good, *lucky)
+    assert found.config.strength == 0.0
+    assert found.others == 1
+
+
+def test_only_configurations_that_hold_out_the_same_share_are_compared():
+    wide = run(0, 70.0, 99.0, strength=1.0, share=0.5)
+    found = result(run(0, 80.0, 80.0, strength=0.0), run(0, 81.0, 81.0, strength=1.0), wide)
+    assert (found.config.strength, found.config.validation) == (1.0, 0.1)
+    assert "validation 0.1" in in_words(found)

@@ -151,3 +151,23 @@ def test_a_wrong_request_to_publish_is_one_sentence(arguments, sentence, tmp_pat
     assert main(["publish", *arguments]) == 2
     assert sentence in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"\xff\xfe", b"{", b"[]", b'{"config": {"seed": "x"}}'),
+        b'{"config": {"seed": 0, "tasks": 2}, "matrix": 3, "pairs": {}}',
+    ],
+)
+def test_a_file_that_is_no_list_of_results_is_one_sentence(tmp_path, content):
+    (tmp_path / "x.jsonl").write_bytes(content)
+    with pytest.raises(UsageError, match=r"line 1 of .* is not the result of a run; write it with mgem publish."):
+        read("x", tmp_path)
+
+
+@pytest.mark.parametrize("value", ["nan", "-5", "0", "inf"])
+def test_a_peak_memory_that_cannot_be_is_refused(tmp_path, monkeypatch, capsys, value):
+    monkeypatch.setenv("MGEM_HOME", str(tmp_path))
+    assert main(["publish", "-o", str(tmp_path / "x.jsonl"), "--peak-memory-mb", value]) == 2
+    assert "it must be a number above 0." in capsys.readouterr().err

@@ -50,7 +50,8 @@ def fill_form(values: dict[str, Any], preset: str = "") -> None:
     st.session_state.update({widget_key(name): value for name, value in values.items()})
     current = read_form()
     same = (name for name in PRESETS if form_expresses(name) and preset_values(name) == current)
-    st.session_state["preset"] = preset if preset in PRESETS else next(same, CUSTOM)
+    is_unchanged = preset in PRESETS and preset_values(preset) == current
+    st.session_state["preset"] = preset if is_unchanged else next(same, CUSTOM)
 
 
 @cache

@@ -7,14 +7,15 @@ from pathlib import Path
 from mgem_core import UsageError
 from mgem_core.cells import in_words
 from mgem_core.figures.paper_files import FORMATS, as_file
-from mgem_core.figures.paper_table import Entry, read_entries
+from mgem_core.figures.paper_table import PAPER, Entry, read_entries
 from mgem_core.home import store_path
 from mgem_core.paper import MEASURES, SCALES, TABLES
 from mgem_core.store import Store
 from mgem_core.text import MISSING, mean_and_error
 
 LEGEND = """
-ACC, FWD and BWD: mean ± standard error over seeds, percent; in parentheses ours minus the paper's.
+ACC, FWD and BWD in percent; in parentheses ours minus the paper's. Our ± is the standard error over seeds. The paper does
+not say what its ± is; we take it for a standard error.
 *  the difference exceeds two standard errors, both combined; at the short scale none is marked"""
 
 
@@ -39,7 +40,8 @@ def _paper(options: argparse.Namespace) -> int:
     table = TABLES[options.table]
     entries = read_entries(Store(store_path()), table, options.scale)
     if not format:
-        print("\n".join([table.title, "", *map(_line, entries), LEGEND, "", *_choices(entries)]))
+        notes = [f"†  {row.label}: {row.note}" for row in table.rows if row.note]
+        print("\n".join([table.title, "", *map(_line, entries), LEGEND, *notes, "", *_choices(entries)]))
         return 0
     content = as_file(table, options.scale, entries, format)
     if options.output:
@@ -51,7 +53,8 @@ def _paper(options: argparse.Namespace) -> int:
 
 def _line(entry: Entry) -> str:
     cells = "".join(f"{_cell(entry, name):<27}" for name in MEASURES)
-    return f"{entry.row.label:<16} {entry.source or MISSING:<10} {cells}".rstrip()
+    dagger = "†" if entry.row.note and entry.source == PAPER else ""
+    return f"{entry.row.label + dagger:<16} {entry.source or MISSING:<10} {cells}".rstrip()
 
 
 def _cell(entry: Entry, measure: str) -> str:

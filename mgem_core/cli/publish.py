@@ -1,6 +1,7 @@
 """The command `mgem publish`, which collects finished runs in a file of results, as they come with the tool."""
 
 import argparse
+import math
 from pathlib import Path
 
 from mgem_core import UsageError, frames
@@ -34,6 +35,8 @@ def _publish(options: argparse.Namespace) -> int:
     path = Path(options.output)
     if path.suffix != ".jsonl":
         raise UsageError(f"output is {options.output!r}; it must be a file whose name ends with .jsonl.")
+    if options.peak_memory_mb is not None and not 0 < options.peak_memory_mb < math.inf:
+        raise UsageError(f"peak-memory-mb is {options.peak_memory_mb}; it must be a number above 0.")
     measured_outside = {"peak_memory_mb": options.peak_memory_mb} if options.peak_memory_mb else {}
     written = found = 0
     for store in [_open(Path(name)) for name in options.stores] or [Store(store_path())]:

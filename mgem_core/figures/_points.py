@@ -94,7 +94,7 @@ def tidy(points: pd.DataFrame, view: View, measures: Mapping[str, str]) -> pd.Da
     """The points with these measures, named for readers of files, and nothing rounded."""
     has_products = "x" in measures
     frame = points[["key", "benchmark", "line"]].set_axis(["configuration", "benchmark", "method"], axis=1)
-    frame["q"] = _strengths(points["q"])
+    frame["q"] = strengths(points["q"])
     if has_products:
         frame["axes"] = view.axes
         frame["pair"] = "mean" if view.pair is None else f"{view.pair[0] + 1},{view.pair[1] + 1}"
@@ -108,7 +108,7 @@ def tidy(points: pd.DataFrame, view: View, measures: Mapping[str, str]) -> pd.Da
     return frame
 
 
-def _strengths(q: pd.Series) -> pd.Series:
+def strengths(q: pd.Series) -> pd.Series:
     """Numbers, or all of them as text if some configuration has a strength per task: a column has one type."""
     if not q.map(lambda one: isinstance(one, list)).any():
         return q.astype(float)

@@ -11,7 +11,7 @@ from mgem_core import text
 from mgem_core.analysis import View
 from mgem_core.cells import choose_configuration
 from mgem_core.errors import UsageError
-from mgem_core.figures import Figure, PlainFigure, _latex, _print, _screen, register
+from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import family, line_styles
 
@@ -25,7 +25,7 @@ GAP = 0.09  # between two panels, as a share of the height
 
 
 def is_available(selection: Selection) -> bool:
-    return any(status == "finished" for _, _, status in selection.candidates())
+    return _points.has_data(data, selection)
 
 
 def data(selection: Selection) -> pd.DataFrame:
@@ -36,7 +36,8 @@ def by_network(runs: pd.DataFrame) -> pd.DataFrame:
     """A row per network and line: the means over seeds, with standard errors, of one configuration (see cells).
 
     A line is a family, since the modules of a network give md-GEM other numbers with each; where a network has several
-    configurations of a family that differ in these, it is a label.
+    configurations of a family that differ in these, it is a label. Strengths that cannot be chosen on held-out images are
+    lines of their own.
     """
     finished = runs[runs["status"] == "finished"].drop_duplicates(["configuration", "seed"], keep="last")
     if finished.empty:
@@ -45,12 +46,19 @@ def by_network(runs: pd.DataFrame) -> pd.DataFrame:
     labels = finished.groupby(["family", "network"])["label"].nunique().groupby("family").max()
     is_one = finished["family"].map(labels == 1)
     finished = finished.assign(line=finished["family"].where(is_one, finished["label"]))
+    can_choose = finished.groupby(["network", "line"])["validation_acc"].transform("count") > 0
+    has_several = finished.groupby(["network", "line"])["configuration"].transform("nunique") > 1
+    with_strength = finished["line"] + " at q = " + finished["strength"].map(text.strength)
+    finished = finished.assign(line=finished["line"].where(can_choose | ~has_several, with_strength))
     rows = []
     for (network, line), of in finished.groupby(["network", "line"], sort=False):
-        configuration, _, _ = choose_configuration(of)
+        configuration, _, compared = choose_configuration(of)
+        if not compared and of["configuration"].nunique() > 1:
+            reason = f"{line} has several configurations with {network}, and no held-out images to choose on"
+            raise UsageError(f"nothing to show: {reason}; set validation, or run one configuration of each method.")
         chosen = of[of["configuration"] == configuration]
-        row = {"network": network, "line": line, "label": line, "family": family(str(line))}
-        row |= {"q": chosen["strength"].iloc[0], "seeds": len(chosen)}
+        row = {"network": network, "line": line, "label": line, "family": of["family"].iloc[0]}
+        row |= {"q": chosen["strength"].iloc[0], "seeds": len(chosen), "compared": compared}
         for name in PANELS:
             values = chosen[name].astype(float) if name in chosen else pd.Series(dtype=float)
             row[name] = values.mean()
@@ -60,7 +68,8 @@ def by_network(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def tidy(rows: pd.DataFrame, view: View) -> pd.DataFrame:
-    return rows.drop(columns=["label", "family"]).rename(columns={"line": "method"})
+    columns = rows.drop(columns=["label", "family", "compared"]).rename(columns={"line": "method"})
+    return columns.assign(q=_points.strengths(rows["q"]))
 
 
 def _panels(rows: pd.DataFrame) -> list[str]:

@@ -97,7 +97,7 @@ def latex(table: Table, scale: Scale, found: Sequence[Entry]) -> str:
             names = [_latex.escape(entry.row.label) + dagger, _latex.escape(entry.source)]
             groups.setdefault(entry.row.label, []).append([*names, *cells, seeds])
     notes = "".join(f"% {row.label}: {row.note}\n" for row in table.rows if row.note)
-    about = f"{table.title}, our runs at {scale} scale; mean ± standard error over seeds, percent"
+    about = f"{table.title}, our runs at {scale} scale: mean ± standard error over seeds; the paper's as printed; percent"
     head = ["method", "source", *(name.upper() for name in MEASURES), "seeds"]
     return notes + _latex.tabular(about, head, groups.values())
 

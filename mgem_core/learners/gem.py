@@ -11,6 +11,7 @@ from mgem_core.errors import UsageError
 from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
 from mgem_core.randomness import rng
+from mgem_core.text import strength as strength_text
 
 if TYPE_CHECKING:
     import torch
@@ -125,18 +126,19 @@ def fields_without_effect(config: RunConfig) -> set[str]:
 
 
 def caution(config: RunConfig) -> str:
-    """A floor q on each of C rows adds at least q Σ ĝ to g; where that was long, networks lost what they had learned."""
-    rows = (config.tasks - 1) * config.splits
-    if not rows or config.step_length == "gradient" or config.strength_kind == "margin":
+    """Floors q on all rows add at least Σ q ĝ to a restricted step; where Σ q was large, networks lost what they knew."""
+    past = config.tasks - 1
+    if not past or config.step_length == "gradient" or config.strength_kind == "margin":
         return ""
-    q = float(np.max(config.strength)) / (config.splits if config.strength_per == "task" else 1)
+    splits = 1 if config.strength_per == "task" else config.splits
+    floors = splits * float(np.broadcast_to(config.strength, (past,)).sum())
     corrects_again = config.solver == "approx" and config.splits > 1
-    safe = float(f"{(SAFE_SUM_OF_SPLITS if corrects_again else SAFE_SUM_OF_FLOORS) / rows:.1g}")
-    if q <= safe:
+    safe = SAFE_SUM_OF_SPLITS if corrects_again else SAFE_SUM_OF_FLOORS
+    if floors <= 1.05 * safe:
         return ""
     return (
-        f"{config.label} with strength {q:g} adds at least {q:g} times each of {rows} memory gradients to a restricted "
-        f"step of the last task. Where that was so much, accuracy fell far; try a strength of at most {safe:g}, or "
+        f"{config.label} with strength {strength_text(config.strength)} has floors of {floors:g} in all in the last task. "
+        f"Where they exceeded {safe:g}, accuracy fell far; try a strength of at most {safe / past / splits:.2g}, or "
         "step_length gradient."
     )
 

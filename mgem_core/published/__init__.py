@@ -71,13 +71,23 @@ def _stored(line: Line) -> str:
     return json.dumps(line["config"], separators=(",", ":"))
 
 
+def _check(line: Line) -> None:
+    """Raise an error unless it is a line as `pack` makes them."""
+    _identity(line)
+    _measurements(line)
+    if not all(isinstance(line["config"][name], int) for name in ("seed", "tasks")):
+        raise ValueError("config")
+    if not all(line[name] is None or isinstance(line[name], float | int) for name in NUMBERS):
+        raise ValueError("numbers")
+
+
 def _lines(path: Path) -> list[Line]:
     lines = []
-    for number, text in enumerate(path.read_text("utf-8").splitlines(), 1):
+    for number, text in enumerate(path.read_bytes().splitlines(), 1):
         try:
             line = json.loads(text)
-            _identity(line)
-        except (ValueError, TypeError, LookupError):
+            _check(line)
+        except (ValueError, TypeError, LookupError, AttributeError):
             raise UsageError(f"line {number} of {path} is not the result of a run; write it with mgem publish.") from None
         lines.append(line)
     return lines

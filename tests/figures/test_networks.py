@@ -14,7 +14,7 @@ from mgem_core.figures import networks
 def run(network, label, seed, acc, configuration="", **others):
     text = f"{network} {label} {configuration}"
     values = {"network": network, "label": label, "seed": seed, "acc": acc, "configuration": text, "status": "finished"}
-    return {**values, "strength": 0.5, "seconds_per_step": 0.1, "validation_acc": np.nan, **others}
+    return {**values, "strength": 0.5, "seconds_per_step": 0.1, "validation": 0.1, "validation_acc": np.nan, **others}
 
 
 def by_network(*runs):
@@ -43,6 +43,13 @@ def test_two_of_a_family_with_one_network_keep_their_labels():
 def test_of_several_strengths_the_best_on_validation_is_shown():
     runs = [run("vgg", "GEM", 0, 90.0, "q 0", validation_acc=50.0), run("vgg", "GEM", 0, 60.0, "q 1", validation_acc=70.0)]
     assert by_network(*runs)["acc"].tolist() == [60.0]
+
+
+def test_without_validation_every_strength_is_a_line_of_its_own():
+    runs = [run("vgg", "GEM", 0, acc, f"q {q}", strength=q) for q, acc in ((0.0, 90.0), (1.0, 60.0))]
+    assert by_network(*runs)["acc"].to_dict() == {("vgg", "GEM at q = 0"): 90.0, ("vgg", "GEM at q = 1"): 60.0}
+    with pytest.raises(UsageError, match="GEM at q = 0 has several configurations with vgg"):
+        by_network(*runs, run("vgg", "GEM", 0, 70.0, "another rate", strength=0.0))
 
 
 def test_peak_memory_is_drawn_only_where_it_was_measured():
