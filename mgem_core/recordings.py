@@ -24,6 +24,7 @@ from mgem_core.events import Snapped
 from mgem_core.home import replace_file
 from mgem_core.networks._layer import Layer
 from mgem_core.store import Store
+from mgem_core.sweeps import configuration_of
 
 FORMAT, VERSION = "mgem-lens", 1
 
@@ -37,6 +38,7 @@ class Recording:
     lr: float | None = None
     seed: int | None = None
     used: dict[str, Any] = field(default_factory=dict)  # fields of RunConfig by which the run restricted its gradient
+    configuration: str | None = None  # of a run of the store, equal for all its seeds; None for a file
 
     @property
     def tasks(self) -> list[int]:
@@ -64,7 +66,8 @@ def of_run(store: Store, run: int) -> Recording:
     info = config.benchmark_info
     layers = tuple(networks.layers(config.network, info.shape, info.classes))
     used = {name: getattr(config, name) for name in USED}
-    return Recording(f"r{run}", layers, tuple(snapshots), config.split_by, config.lr, config.seed, used)
+    configuration = configuration_of(config.stored())
+    return Recording(f"r{run}", layers, tuple(snapshots), config.split_by, config.lr, config.seed, used, configuration)
 
 
 def write(recording: Recording, path: Path) -> None:

@@ -43,6 +43,8 @@ def trained(tmp_path_factory):
     for event in run(RunConfig(**BASE, modules=2)):
         if isinstance(event, Snapped):
             store.record([(4, event)])
+    store.submit(SweepSpec(base={**BASE, "benchmark": "mnist5k-rotations"}))  # r5, of another benchmark
+    store.record([(5, snapshot) for snapshot in store.snapshots(1)])
     return home, probes
 
 
@@ -87,6 +89,16 @@ def test_several_runs_are_averaged_over_their_seeds(probes, capsys):
         assert row["seeds"] == [0, 1]
         assert row["x"] == pytest.approx(np.mean(x))
         assert row["x_error"] == pytest.approx(abs(x[0] - x[1]) / 2)
+
+
+def test_a_run_or_file_that_is_named_twice_counts_once(probes, capsys, tmp_path):
+    alone, both = rows_of(capsys, "r1", "--strengths", "1"), rows_of(capsys, "s1", "--strengths", "1")
+    assert rows_of(capsys, "r1", "r1", "--strengths", "1") == alone
+    assert rows_of(capsys, "r1", "s1", "--strengths", "1") == both
+    file = tmp_path / "my.lens"
+    recordings.write(recordings.of_run(Store(store_path()), 1), file)
+    again = str(tmp_path / ".." / tmp_path.name / "my.lens")
+    assert rows_of(capsys, str(file), again, "--strengths", "1") == rows_of(capsys, str(file), "--strengths", "1")
 
 
 def test_settings_that_are_not_given_are_those_of_the_run(probes, capsys):
@@ -149,6 +161,10 @@ def test_the_table_is_explained(probes, capsys):
         (
             ["r1", "r4"],
             "r1 and r4 differ in more than their seeds; give runs of one configuration, whose seeds can be averaged.",
+        ),
+        (
+            ["r1", "r5"],
+            "r1 and r5 differ in more than their seeds; give runs of one configuration, whose seeds can be averaged.",
         ),
         (["none.lens"], "'none.lens' cannot be read: No such file or directory."),
         (
