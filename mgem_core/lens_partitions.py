@@ -118,8 +118,12 @@ class Parts(NamedTuple):
 def _parts(steps: Steps, products: Floats, mix: Mix) -> Parts:
     batch, y, x, squares = (products[..., i] for i in (0, 1, 2 + mix.past, -2))
     if mix.axes == "cosine":
-        of_all = np.diagonal(steps.gram.sum(1), axis1=1, axis2=2)
-        batch, y, x = (one / np.sqrt(of_all[:, i]) for one, i in ((batch, 0), (y, 1), (x, 2 + mix.past)))
+        which = [0, 1, 2 + mix.past]
+        norms = np.sqrt(np.maximum(np.diagonal(steps.gram.sum(1), axis1=1, axis2=2)[:, which], 0.0))
+        if not norms.all():
+            zeros = f"{steps.name} has a gradient of zeros in task {steps.task + 1}, with which there are no cosines"
+            raise UsageError(f"{zeros}; choose the axes unit or raw.")
+        batch, y, x = (one / norm for one, norm in zip((batch, y, x), norms.T, strict=True))
     return Parts(x, y, mix.share * x + (1 - mix.share) * y, squares, batch)
 
 
@@ -155,7 +159,7 @@ def _gains(parts: Parts, n: int, choice: Choice, length_factor: float = 1.0) -> 
     """
     found = _sums(parts, n, choice)
     length = np.sqrt(found.squares)
-    gains = parts.mix / length - length_factor * parts.squares * (found.mix / (2 * found.squares * length))
+    gains = parts.mix / length - length_factor * parts.squares * (found.mix / found.squares / (2 * length))
     return np.asarray(gains.sum(2))
 
 
@@ -164,7 +168,7 @@ def _climb(parts: Parts, n: int, choice: Choice, most: int) -> tuple[float, Choi
     value = _value(parts, n, choice)
     while True:
         better = max((_value(parts, n, one), one) for one in _neighbours(choice, n, parts.mix.shape[1], most))
-        if better[0] <= value + 1e-12 * abs(value):
+        if not better[0] > value + 1e-12 * abs(value):  # also if they are not numbers
             return value, choice
         value, choice = better
 

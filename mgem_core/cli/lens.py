@@ -207,7 +207,8 @@ def _best_rows(
 
 
 def _judged(judged: Any) -> dict[str, Any]:
-    return {name: getattr(judged, name) for name in ("x", "y", "batch_y", "norm_z")} | {"mix": judged.value}
+    names = ("x", "y", "batch_y", "norm_z")
+    return {name: number(getattr(judged, name)) for name in names} | {"mix": number(judged.value)}
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:

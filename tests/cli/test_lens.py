@@ -144,6 +144,19 @@ def test_a_file_of_any_loop_is_opened(tmp_path, capsys):
     assert "chosen on every other recorded step" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("is_zero", ["g", "row"])
+def test_with_a_gradient_of_zeros_there_is_a_best_partition_but_not_for_cosines(tmp_path, capsys, is_zero):
+    path = tmp_path / "my.lens"
+    with Recorder(path) as recorder:
+        for i in range(4):
+            drawn = {"g": torch.full((3,), i + 1.0), "row": torch.ones(3)} | {is_zero: torch.zeros(3)}
+            recorder.snap({"a.weight": drawn["g"]}, [{"a.weight": drawn["row"]}])
+    assert len(rows_of(capsys, str(path), "--best")) == 2
+    assert main(["lens", str(path), "--best", "--axes", "cosine"]) == 2
+    sentence = "my.lens has a gradient of zeros in task 2, with which there are no cosines; choose the axes unit or raw."
+    assert capsys.readouterr().err == f"mgem: {sentence}\n"
+
+
 def test_the_table_is_explained(probes, capsys):
     assert main(["lens", "s1", "--strengths", "0.5"]) == 0
     header, row, *_, legend = capsys.readouterr().out.splitlines()
