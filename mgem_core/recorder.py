@@ -120,6 +120,9 @@ def shapes_of(gradients: Sequence[Named]) -> dict[str, tuple[int, ...]]:
     shapes = {name: tuple(value.shape) for named in gradients for name, value in named.items() if value is not None}
     if not shapes:
         raise UsageError("gradient has no tensors; give the gradient of each parameter by its name.")
+    if same := [name for name in shapes if "." not in name and f"{_layer(name)}.{name}" in shapes]:
+        both = f"{same[0]!r} and '{_layer(same[0])}.{same[0]}' are parameters"
+        raise UsageError(f"{both}, and a recording would have the same name for both; rename one of them.")
     layers = list(dict.fromkeys(map(_layer, shapes)))
     return dict(sorted(shapes.items(), key=lambda item: layers.index(_layer(item[0]))))
 

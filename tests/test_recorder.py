@@ -114,6 +114,10 @@ def test_what_was_recorded_before_an_error_is_kept(tmp_path):
         (lambda r, g: r.snap(g, [g], sizes=[[1, 2]]), r"sizes is \[\[1, 2\]\]; it must be 1 × 1 numbers above 0\."),
         (lambda r, g: r.snap(g, [g], true_past=[]), "true_past has 0 gradients; memory has those of 1 past tasks"),
         (lambda r, g: r.snap({}, [{}]), "gradient has no tensors"),
+        (
+            lambda r, g: r.snap({"bias": g["0.bias"], "model.bias": g["0.bias"]}, [g]),
+            "'bias' and 'model.bias' are parameters, and a recording would have the same name for both; rename one",
+        ),
         (lambda r, g: (r.snap(g, [g]), r.snap({"new": g["0.bias"]}, [g])), "'new' is no parameter of the first snapshot"),
         (lambda r, g: (r.snap(g, [g]), r.snap({"0.bias": torch.ones(9)}, [g])), r"'0.bias' has the shape \(9,\)"),
     ],
