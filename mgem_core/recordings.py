@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from mgem_core import gram_factors, networks
 from mgem_core.config import RunConfig, explain
 from mgem_core.errors import UsageError
 from mgem_core.events import Snapped
+from mgem_core.field_values import whole_number
 from mgem_core.home import replace_file
 from mgem_core.networks._layer import Layer
 from mgem_core.store import Store
@@ -91,6 +93,14 @@ def packed(layers: Sequence[Layer], snapshots: Sequence[Snapped], about: Recordi
     return file.getvalue()
 
 
+def sample_counts(sizes: Any) -> NDArray[np.int64]:
+    """The numbers of samples behind the memory rows [S, K]; a ValueError if they are not whole numbers of at least 1."""
+    counts = [[whole_number(one) or 0 for one in row] for row in np.asarray(sizes).tolist()]
+    if min(map(min, counts)) < 1:
+        raise ValueError("sizes")
+    return np.array(counts, np.int64)
+
+
 def read(path: Path) -> Recording:
     """The recording in a file."""
     try:
@@ -123,7 +133,7 @@ def _recording(name: str, header: dict[str, Any], factors: np.ndarray) -> Record
     )
     L, snapshots, start = sum(len(layer.shapes) for layer in layers), [], 0
     for one in header["snapshots"]:
-        sizes = np.array(one["sizes"], np.int64)
+        sizes = sample_counts(one["sizes"])
         S, K = sizes.shape
         M = 2 + S + S * K
         stop = start + L * M * (M + 1) // 2

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import runpy
 from contextlib import suppress
 from pathlib import Path
@@ -111,7 +112,13 @@ def test_what_was_recorded_before_an_error_is_kept(tmp_path):
     [
         (lambda r, g: r.snap(g, []), "memory has no gradients per past task"),
         (lambda r, g: r.snap(g, [[g], [g, g]]), r"memory has \[1, 2\] gradients per past task"),
-        (lambda r, g: r.snap(g, [g], sizes=[[1, 2]]), r"sizes is \[\[1, 2\]\]; it must be 1 × 1 numbers above 0\."),
+        *(
+            (
+                lambda r, g, sizes=sizes: r.snap(g, [[g, g]], sizes=sizes),
+                re.escape(f"sizes is {sizes}; it must be 1 × 2 whole numbers of at least 1."),
+            )
+            for sizes in ([[1]], [1, 2], 3, [[]], [[1, 2], [3]], [[0, 2]], [[-1, 2]], [[0.5, 1.5]], [[float("nan"), 1]])
+        ),
         (lambda r, g: r.snap(g, [g], true_past=[]), "true_past has 0 gradients; memory has those of 1 past tasks"),
         (lambda r, g: r.snap({}, [{}]), "gradient has no tensors"),
         (
@@ -163,6 +170,15 @@ def altered(content, **changes):
         ),
         (lambda content: altered(content, format="other"), "is no recording of mgem, or it is damaged; record it again."),
         (lambda content: altered(content, layers=[]), "is no recording of mgem, or it is damaged; record it again."),
+        *(
+            (
+                lambda content, sizes=sizes: altered(
+                    content, snapshots=[{"task": 1, "step": n, "sizes": sizes} for n in range(3)]
+                ),
+                "is no recording of mgem, or it is damaged; record it again.",
+            )
+            for sizes in ([[0]], [[-3]], [[1.5]])
+        ),
         (lambda content: altered(content, snapshots=[1]), "is no recording of mgem, or it is damaged; record it again."),
         (
             lambda content: altered(content, version=2),
