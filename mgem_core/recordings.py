@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError, create_model
 
 from mgem_core import gram_factors, networks
 from mgem_core.config import RunConfig, explain
@@ -52,6 +52,8 @@ USED = (
     *("modules", "splits", "strength", "strength_kind", "strength_per", "solver", "trigger", "step_length"),
     *("ridge", "ridge_kind"),
 )
+_fields: dict[str, Any] = {name: (RunConfig.model_fields[name].annotation, RunConfig.model_fields[name]) for name in USED}
+Used: Any = create_model("Used", __config__=ConfigDict(allow_inf_nan=False), **_fields)  # checks them like a config
 
 
 def of_run(store: Store, run: int) -> Recording:
@@ -116,6 +118,8 @@ def read(path: Path) -> Recording:
             newer = f"version {header['version']}, and this program reads up to {VERSION}; update it"
             raise UsageError(f"{str(path)!r} is a recording of {newer}.")
         recording = _recording(path.name, header, factors)
+    except ValidationError as error:
+        raise UsageError(f"{str(path)!r} has a setting that no run can have: {explain(error)}") from None
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
         if isinstance(error, UsageError):
             raise
@@ -143,4 +147,5 @@ def _recording(name: str, header: dict[str, Any], factors: np.ndarray) -> Record
         raise ValueError("factors")
     unpacked = [Snapped(one.task, one.step, gram_factors.unpack(one.gram), one.sizes) for one in snapshots]
     known = {key: header[key] for key in ("split_by", "lr", "seed")}
-    return Recording(name, layers, tuple(unpacked), used=header["used"] or {}, **known)
+    used = Used(**(header["used"] or {})).model_dump(exclude_unset=True)
+    return Recording(name, layers, tuple(unpacked), used=used, **known)

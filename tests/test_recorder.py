@@ -179,6 +179,18 @@ def altered(content, **changes):
             )
             for sizes in ([[0]], [[-3]], [[1.5]])
         ),
+        *(
+            (lambda content, used=used: altered(content, used=used), sentence)
+            for used, sentence in (
+                (["ridge"], "is no recording of mgem, or it is damaged; record it again."),
+                ("ridge", "is no recording of mgem, or it is damaged; record it again."),
+                ({"ridge": "abc"}, "has a setting that no run can have: ridge is 'abc'; it must be a valid number."),
+                (
+                    {"step_length": "foo"},
+                    "has a setting that no run can have: step_length is 'foo'; it must be one of free, gradient.",
+                ),
+            )
+        ),
         (lambda content: altered(content, snapshots=[1]), "is no recording of mgem, or it is damaged; record it again."),
         (
             lambda content: altered(content, version=2),
@@ -192,6 +204,12 @@ def test_a_file_that_is_damaged_or_of_a_later_version_is_one_sentence(tmp_path, 
     with pytest.raises(UsageError) as raised:
         recordings.read(path)
     assert str(raised.value) == f"{str(path)!r} {sentence}"
+
+
+def test_the_settings_of_a_run_are_kept_in_its_file(tmp_path, content):
+    used = {"modules": {"0": 0, "3": 1}, "strength": (0.5, 0.1), "trigger": "always", "ridge": 0.0}
+    (tmp_path / "my.lens").write_bytes(altered(content, used=used))
+    assert recordings.read(tmp_path / "my.lens").used == used
 
 
 def test_a_missing_or_empty_recording_is_one_sentence(tmp_path):
