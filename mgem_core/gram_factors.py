@@ -16,13 +16,11 @@ NOISE = 3e-7  # of the largest eigenvalue: what rounding to float32 adds to a Gr
 
 def pack(gram: Floats) -> NDArray[np.float32]:
     """Gram matrices [L, M, M] → the lower triangles of their factors [L, M (M + 1) / 2], row by row; NaN if not finite."""
-    is_finite: NDArray[np.bool_] = np.asarray(np.isfinite(gram).all((1, 2)))
-    norms, unit = _unit(np.where(is_finite[:, None, None], gram, 0.0))
+    norms, unit = _unit(gram)
     values, vectors = np.linalg.eigh(unit)
     roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]  # R Rᵀ is the matrix; orthogonal maps make R triangular
     upper: Floats = np.asarray(np.linalg.qr(roots.swapaxes(1, 2), mode="r"))
     lower = upper.swapaxes(1, 2) * norms[:, :, None]
-    lower[~is_finite] = np.nan
     return np.asarray(lower[:, *np.tril_indices(gram.shape[1])], np.float32)
 
 
@@ -40,7 +38,7 @@ def rows_of(packed_length: int) -> int:
 
 
 def without_noise(gram: Floats) -> Floats:
-    """Gram matrices [L, M, M] that were kept in float32, without the eigenvalues that may be rounding errors."""
+    """Gram matrices [L, M, M] kept in float32, without eigenvalues that may be rounding errors; NaN if not finite."""
     norms, unit = _unit(np.asarray(gram, float))
     values, vectors = np.linalg.eigh(unit)
     values = np.where(values > NOISE * values[:, -1:], values, 0.0)
@@ -49,7 +47,12 @@ def without_noise(gram: Floats) -> Floats:
 
 
 def _unit(gram: Floats) -> tuple[Floats, Floats]:
-    """The norms [L, M] of the vectors, and the Gram matrices of the vectors scaled to unit length, so that none is lost."""
+    """The norms [L, M] of the vectors, and the Gram matrices of the vectors scaled to unit length, so that none is lost.
+
+    Where a matrix is not finite, the norms are NaN and the matrix is zero.
+    """
+    is_finite: NDArray[np.bool_] = np.asarray(np.isfinite(gram).all((1, 2)))
+    gram = np.where(is_finite[:, None, None], gram, 0.0)
     norms = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0))
     inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    return norms, gram * inverse[:, :, None] * inverse[:, None, :]
+    return np.where(is_finite[:, None], norms, np.nan), gram * inverse[:, :, None] * inverse[:, None, :]

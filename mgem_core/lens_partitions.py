@@ -66,14 +66,19 @@ def best_partition(
         raise UsageError(f"mix is {mix.share:g}; it must be from 0 (only learning) to 1 (only remembering).")
     if mix.past >= steps.past:
         raise UsageError(f"past task {mix.past + 1} is not one of the {steps.past} past tasks of task {steps.task + 1}.")
+    rescales = setting.step_length == "gradient"
+    if rescales and mix.axes == "raw":
+        no_sums = "the products with a rescaled z do not add up over modules"
+        raise UsageError(f"step_length is 'gradient'; {no_sums}; choose the axes unit or cosine, or step_length free.")
     if len(steps.gram) < 2:
         raise UsageError(f"{steps.name} has one snapshot of task {steps.task + 1}; choosing and judging needs two.")
     units = tensors_of(module_of(steps, each))
     setting = replace(setting, strength=1.0)
-    halves = []
+    halves, norms = [], []
     for half in (steps.at(slice(0, None, 2)), steps.at(slice(1, None, 2))):
         found = products_of(half, intervals(units), np.array(strengths, float), setting)
         halves.append(_parts(half, found, mix))
+        norms.append(np.sqrt(half.gram.sum(1)[:, 0, 0]) if rescales else None)
     choosing, judging = halves
     n = len(units)
     chosen = search(choosing, n, mix.axes != "raw", min(most_modules or n, n))
@@ -81,11 +86,11 @@ def best_partition(
     return Best(
         tuple(d for d, (start, stop, _) in enumerate(chosen) for unit in units[start:stop] for _ in unit),
         tuple(float(strengths[q]) for _, _, q in chosen),
-        judge(choosing, n, chosen, mix),
-        judge(judging, n, chosen, mix),
+        judge(choosing, n, chosen, mix, norms[0]),
+        judge(judging, n, chosen, mix, norms[1]),
         float(strengths[gem[0][2]]),
-        judge(choosing, n, gem, mix),
-        judge(judging, n, gem, mix),
+        judge(choosing, n, gem, mix, norms[0]),
+        judge(judging, n, gem, mix, norms[1]),
     )
 
 
@@ -113,18 +118,22 @@ class Parts(NamedTuple):
 def _parts(steps: Steps, products: Floats, mix: Mix) -> Parts:
     batch, y, x, squares = (products[..., i] for i in (0, 1, 2 + mix.past, -2))
     if mix.axes == "cosine":
-        of_all = np.diagonal(steps.gram.sum(1), axis1=1, axis2=2)
-        batch, y, x = (one / np.sqrt(of_all[:, i]) for one, i in ((batch, 0), (y, 1), (x, 2 + mix.past)))
+        which = [0, 1, 2 + mix.past]
+        norms = np.sqrt(np.maximum(np.diagonal(steps.gram.sum(1), axis1=1, axis2=2)[:, which], 0.0))
+        if not norms.all():
+            zeros = f"{steps.name} has a gradient of zeros in task {steps.task + 1}, with which there are no cosines"
+            raise UsageError(f"{zeros}; choose the axes unit or raw.")
+        batch, y, x = (one / norm for one, norm in zip((batch, y, x), norms.T, strict=True))
     return Parts(x, y, mix.share * x + (1 - mix.share) * y, squares, batch)
 
 
-def judge(parts: Parts, n: int, choice: Choice, mix: Mix) -> Judged:
-    """The means over snapshots."""
+def judge(parts: Parts, n: int, choice: Choice, mix: Mix, norm_g: Floats | None = None) -> Judged:
+    """The means over snapshots; with ‖g‖ [N], z is rescaled to that length, which changes ‖z‖ alone on these axes."""
     found = _sums(parts, n, choice)
     norm_z = np.sqrt(found.squares)
     length = np.ones_like(norm_z) if mix.axes == "raw" else norm_z
     value, x, y, batch_y = (float((one / length).mean()) for one in (found.mix, found.x, found.y, found.batch))
-    return Judged(value, x, y, batch_y, float(norm_z.mean()))
+    return Judged(value, x, y, batch_y, float((norm_z if norm_g is None else norm_g).mean()))
 
 
 def search(parts: Parts, n: int, per_length: bool, most: int) -> Choice:
@@ -150,7 +159,7 @@ def _gains(parts: Parts, n: int, choice: Choice, length_factor: float = 1.0) -> 
     """
     found = _sums(parts, n, choice)
     length = np.sqrt(found.squares)
-    gains = parts.mix / length - length_factor * parts.squares * (found.mix / (2 * found.squares * length))
+    gains = parts.mix / length - length_factor * parts.squares * (found.mix / found.squares / (2 * length))
     return np.asarray(gains.sum(2))
 
 
@@ -159,7 +168,7 @@ def _climb(parts: Parts, n: int, choice: Choice, most: int) -> tuple[float, Choi
     value = _value(parts, n, choice)
     while True:
         better = max((_value(parts, n, one), one) for one in _neighbours(choice, n, parts.mix.shape[1], most))
-        if better[0] <= value + 1e-12 * abs(value):
+        if not better[0] > value + 1e-12 * abs(value):  # also if they are not numbers
             return value, choice
         value, choice = better
 

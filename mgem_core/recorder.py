@@ -25,7 +25,7 @@ from mgem_core.errors import UsageError
 from mgem_core.events import Snapped
 from mgem_core.home import partial_of, replace_file
 from mgem_core.networks._layer import Layer
-from mgem_core.recordings import Recording, packed
+from mgem_core.recordings import Recording, packed, sample_counts
 
 Named = Mapping[str, "Tensor | np.ndarray | None"]  # the gradient of each parameter; None is a gradient of zeros
 SECONDS = 10.0  # between two writings of the file, at least
@@ -82,9 +82,12 @@ class Recorder:
                 f"memory has {counts or 'no'} gradients per past task; it must have one or more, equally many."
             )
         shape = (len(parts), counts[0])
-        samples = np.ones(shape, np.int64) if sizes is None else np.asarray(sizes)
-        if samples.shape != shape or not (samples > 0).all():
-            raise UsageError(f"sizes is {np.asarray(sizes).tolist()}; it must be {shape[0]} × {shape[1]} numbers above 0.")
+        try:
+            samples = sample_counts(np.ones(shape) if sizes is None else sizes)
+        except (ValueError, TypeError):
+            samples = np.zeros(0, np.int64)
+        if samples.shape != shape:
+            raise UsageError(f"sizes is {sizes}; it must be {shape[0]} × {shape[1]} whole numbers of at least 1.")
         if true_past is not None and len(true_past) != len(parts):
             raise UsageError(f"true_past has {len(true_past)} gradients; memory has those of {len(parts)} past tasks.")
         self.device = next((value.device for value in gradient.values() if isinstance(value, Tensor)), torch.device("cpu"))
@@ -98,7 +101,7 @@ class Recorder:
             past = [self._vector(one) for one in true_past]
         gram = direction.grams([g, current, *past, *(row for rows_s in rows for row in rows_s)])
         number = len(self.snapshots) if step is None else step
-        self.snapshots.append(Snapped(len(parts), number, gram, samples.astype(np.int64)))
+        self.snapshots.append(Snapped(len(parts), number, gram, samples))
         if monotonic() > self._next_save:
             self.save()
 
@@ -120,6 +123,9 @@ def shapes_of(gradients: Sequence[Named]) -> dict[str, tuple[int, ...]]:
     shapes = {name: tuple(value.shape) for named in gradients for name, value in named.items() if value is not None}
     if not shapes:
         raise UsageError("gradient has no tensors; give the gradient of each parameter by its name.")
+    if same := [name for name in shapes if "." not in name and f"{_layer(name)}.{name}" in shapes]:
+        both = f"{same[0]!r} and '{_layer(same[0])}.{same[0]}' are parameters"
+        raise UsageError(f"{both}, and a recording would have the same name for both; rename one of them.")
     layers = list(dict.fromkeys(map(_layer, shapes)))
     return dict(sorted(shapes.items(), key=lambda item: layers.index(_layer(item[0]))))
 

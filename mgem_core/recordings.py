@@ -15,15 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
+from numpy.typing import NDArray
+from pydantic import ConfigDict, ValidationError, create_model
 
 from mgem_core import gram_factors, networks
 from mgem_core.config import RunConfig, explain
 from mgem_core.errors import UsageError
 from mgem_core.events import Snapped
+from mgem_core.field_values import whole_number
 from mgem_core.home import replace_file
 from mgem_core.networks._layer import Layer
 from mgem_core.store import Store
+from mgem_core.sweeps import configuration_of
 
 FORMAT, VERSION = "mgem-lens", 1
 
@@ -37,6 +40,7 @@ class Recording:
     lr: float | None = None
     seed: int | None = None
     used: dict[str, Any] = field(default_factory=dict)  # fields of RunConfig by which the run restricted its gradient
+    configuration: str | None = None  # of a run of the store, equal for all its seeds; None for a file
 
     @property
     def tasks(self) -> list[int]:
@@ -48,6 +52,8 @@ USED = (
     *("modules", "splits", "strength", "strength_kind", "strength_per", "solver", "trigger", "step_length"),
     *("ridge", "ridge_kind"),
 )
+_fields: dict[str, Any] = {name: (RunConfig.model_fields[name].annotation, RunConfig.model_fields[name]) for name in USED}
+Used: Any = create_model("Used", __config__=ConfigDict(allow_inf_nan=False), **_fields)  # checks them like a config
 
 
 def of_run(store: Store, run: int) -> Recording:
@@ -64,7 +70,8 @@ def of_run(store: Store, run: int) -> Recording:
     info = config.benchmark_info
     layers = tuple(networks.layers(config.network, info.shape, info.classes))
     used = {name: getattr(config, name) for name in USED}
-    return Recording(f"r{run}", layers, tuple(snapshots), config.split_by, config.lr, config.seed, used)
+    configuration = configuration_of(config.stored())
+    return Recording(f"r{run}", layers, tuple(snapshots), config.split_by, config.lr, config.seed, used, configuration)
 
 
 def write(recording: Recording, path: Path) -> None:
@@ -88,6 +95,14 @@ def packed(layers: Sequence[Layer], snapshots: Sequence[Snapped], about: Recordi
     return file.getvalue()
 
 
+def sample_counts(sizes: Any) -> NDArray[np.int64]:
+    """The numbers of samples behind the memory rows [S, K]; a ValueError if they are not whole numbers of at least 1."""
+    counts = [[whole_number(one) or 0 for one in row] for row in np.asarray(sizes).tolist()]
+    if min(map(min, counts)) < 1:
+        raise ValueError("sizes")
+    return np.array(counts, np.int64)
+
+
 def read(path: Path) -> Recording:
     """The recording in a file."""
     try:
@@ -103,6 +118,8 @@ def read(path: Path) -> Recording:
             newer = f"version {header['version']}, and this program reads up to {VERSION}; update it"
             raise UsageError(f"{str(path)!r} is a recording of {newer}.")
         recording = _recording(path.name, header, factors)
+    except ValidationError as error:
+        raise UsageError(f"{str(path)!r} has a setting that no run can have: {explain(error)}") from None
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
         if isinstance(error, UsageError):
             raise
@@ -120,7 +137,7 @@ def _recording(name: str, header: dict[str, Any], factors: np.ndarray) -> Record
     )
     L, snapshots, start = sum(len(layer.shapes) for layer in layers), [], 0
     for one in header["snapshots"]:
-        sizes = np.array(one["sizes"], np.int64)
+        sizes = sample_counts(one["sizes"])
         S, K = sizes.shape
         M = 2 + S + S * K
         stop = start + L * M * (M + 1) // 2
@@ -130,4 +147,5 @@ def _recording(name: str, header: dict[str, Any], factors: np.ndarray) -> Record
         raise ValueError("factors")
     unpacked = [Snapped(one.task, one.step, gram_factors.unpack(one.gram), one.sizes) for one in snapshots]
     known = {key: header[key] for key in ("split_by", "lr", "seed")}
-    return Recording(name, layers, tuple(unpacked), used=header["used"] or {}, **known)
+    used = Used(**(header["used"] or {})).model_dump(exclude_unset=True)
+    return Recording(name, layers, tuple(unpacked), used=used, **known)

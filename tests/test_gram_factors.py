@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mgem_core.gram_factors import pack, rows_of, unpack
+from mgem_core.gram_factors import pack, rows_of, unpack, without_noise
 
 
 def gram_of(rows):
@@ -42,10 +42,12 @@ def test_rows_of_zeros_stay_zeros():
     assert not back[:, 2].any()
 
 
-def test_gradients_that_are_not_finite_are_nan_and_spoil_no_other_tensor():
+@pytest.mark.parametrize("kept", [lambda gram: unpack(pack(gram)), without_noise], ids=["factors", "matrices"])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_gradients_that_are_not_finite_are_nan_and_spoil_no_other_tensor(kept, value):
     fine = np.eye(3)
-    broken = np.full((3, 3), np.inf)
-    back = unpack(pack(np.stack([broken, fine])))
+    broken = np.full((3, 3), value)
+    back = kept(np.stack([broken, fine]))
     assert np.isnan(back[0]).all()
     np.testing.assert_allclose(back[1], fine, atol=1e-6)
 

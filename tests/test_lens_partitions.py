@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from recorded import record
 
-from mgem_core import UsageError
+from mgem_core import UsageError, lens_partitions
 from mgem_core.events import Snapped
 from mgem_core.lens import Setting, answers
 from mgem_core.lens_partitions import Mix, best_partition
@@ -115,6 +115,31 @@ def test_with_one_strength_it_is_a_setting_of_the_lens():
     setting = Setting(dict(zip(names, found.module_of, strict=True)), splits=3, strength=0.7)
     x, y, _ = answers(steps.at(slice(1, None, 2)), [setting]).on_axes("cosine", 0)
     assert (found.judged_on.x, found.judged_on.y) == pytest.approx((x.mean(), y.mean()))
+
+
+@pytest.mark.parametrize("axes", ["unit", "cosine"])
+def test_a_step_that_is_rescaled_has_the_length_of_the_gradient(axes):
+    steps = steps_with(8)
+    setting = Setting(splits=3, strength=0.7, trigger="always", step_length="gradient")
+    found = best_partition(steps, setting, [0.7], Mix(axes=axes))
+    for half, judged in ((slice(0, None, 2), found.gem_chosen_on), (slice(1, None, 2), found.gem_judged_on)):
+        expected = answers(steps.at(half), [setting])
+        x, y, _ = expected.on_axes(axes, 0)
+        assert judged.norm_z == pytest.approx(expected.norm_z.mean())
+        assert (judged.x, judged.y) == pytest.approx((x.mean(), y.mean()))
+    assert (found.chosen_on.norm_z, found.judged_on.norm_z) == (found.gem_chosen_on.norm_z, found.gem_judged_on.norm_z)
+
+
+def test_the_search_ends_where_a_product_is_not_a_number(monkeypatch):
+    rounds, neighbours = iter(range(100)), lens_partitions._neighbours
+    monkeypatch.setattr(lens_partitions, "_neighbours", lambda *which: [next(rounds), *neighbours(*which)][1:])
+    one = np.full((3, 2, 4), np.nan)  # two layers, two strengths, four snapshots
+    assert lens_partitions.search(lens_partitions.Parts(one, one, one, np.ones_like(one), one), 2, True, 2)
+
+
+def test_a_step_that_is_rescaled_has_no_best_partition_on_raw_axes():
+    with pytest.raises(UsageError, match="step_length is 'gradient'; the products with a rescaled z do not add up"):
+        best_partition(steps_with(0), Setting(step_length="gradient"), [0.0], Mix(axes="raw"))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import runpy
 from contextlib import suppress
 from pathlib import Path
@@ -111,9 +112,19 @@ def test_what_was_recorded_before_an_error_is_kept(tmp_path):
     [
         (lambda r, g: r.snap(g, []), "memory has no gradients per past task"),
         (lambda r, g: r.snap(g, [[g], [g, g]]), r"memory has \[1, 2\] gradients per past task"),
-        (lambda r, g: r.snap(g, [g], sizes=[[1, 2]]), r"sizes is \[\[1, 2\]\]; it must be 1 × 1 numbers above 0\."),
+        *(
+            (
+                lambda r, g, sizes=sizes: r.snap(g, [[g, g]], sizes=sizes),
+                re.escape(f"sizes is {sizes}; it must be 1 × 2 whole numbers of at least 1."),
+            )
+            for sizes in ([[1]], [1, 2], 3, [[]], [[1, 2], [3]], [[0, 2]], [[-1, 2]], [[0.5, 1.5]], [[float("nan"), 1]])
+        ),
         (lambda r, g: r.snap(g, [g], true_past=[]), "true_past has 0 gradients; memory has those of 1 past tasks"),
         (lambda r, g: r.snap({}, [{}]), "gradient has no tensors"),
+        (
+            lambda r, g: r.snap({"bias": g["0.bias"], "model.bias": g["0.bias"]}, [g]),
+            "'bias' and 'model.bias' are parameters, and a recording would have the same name for both; rename one",
+        ),
         (lambda r, g: (r.snap(g, [g]), r.snap({"new": g["0.bias"]}, [g])), "'new' is no parameter of the first snapshot"),
         (lambda r, g: (r.snap(g, [g]), r.snap({"0.bias": torch.ones(9)}, [g])), r"'0.bias' has the shape \(9,\)"),
     ],
@@ -159,6 +170,27 @@ def altered(content, **changes):
         ),
         (lambda content: altered(content, format="other"), "is no recording of mgem, or it is damaged; record it again."),
         (lambda content: altered(content, layers=[]), "is no recording of mgem, or it is damaged; record it again."),
+        *(
+            (
+                lambda content, sizes=sizes: altered(
+                    content, snapshots=[{"task": 1, "step": n, "sizes": sizes} for n in range(3)]
+                ),
+                "is no recording of mgem, or it is damaged; record it again.",
+            )
+            for sizes in ([[0]], [[-3]], [[1.5]])
+        ),
+        *(
+            (lambda content, used=used: altered(content, used=used), sentence)
+            for used, sentence in (
+                (["ridge"], "is no recording of mgem, or it is damaged; record it again."),
+                ("ridge", "is no recording of mgem, or it is damaged; record it again."),
+                ({"ridge": "abc"}, "has a setting that no run can have: ridge is 'abc'; it must be a valid number."),
+                (
+                    {"step_length": "foo"},
+                    "has a setting that no run can have: step_length is 'foo'; it must be one of free, gradient.",
+                ),
+            )
+        ),
         (lambda content: altered(content, snapshots=[1]), "is no recording of mgem, or it is damaged; record it again."),
         (
             lambda content: altered(content, version=2),
@@ -172,6 +204,12 @@ def test_a_file_that_is_damaged_or_of_a_later_version_is_one_sentence(tmp_path, 
     with pytest.raises(UsageError) as raised:
         recordings.read(path)
     assert str(raised.value) == f"{str(path)!r} {sentence}"
+
+
+def test_the_settings_of_a_run_are_kept_in_its_file(tmp_path, content):
+    used = {"modules": {"0": 0, "3": 1}, "strength": (0.5, 0.1), "trigger": "always", "ridge": 0.0}
+    (tmp_path / "my.lens").write_bytes(altered(content, used=used))
+    assert recordings.read(tmp_path / "my.lens").used == used
 
 
 def test_a_missing_or_empty_recording_is_one_sentence(tmp_path):

@@ -80,18 +80,20 @@ def _lens(options: argparse.Namespace) -> int:
 
 
 def _recordings(names: Sequence[str]) -> list[Recording]:
-    """What the user named: files, runs, and the runs of sweeps that have snapshots."""
-    found = []
+    """What the user named: files, runs, and the runs of sweeps that have snapshots; each once."""
+    by_source: dict[Path | int, Recording] = {}
     for name in names:
         if Path(name).is_file() or "." in name or "/" in name:
-            found.append(recordings.read(Path(name)))
+            by_source[Path(name).resolve()] = recordings.read(Path(name))
             continue
         store = Store(store_path())
         runs = find_runs(store, [name])
         recorded = [run for run in runs if store.has_snapshots(run)]
-        found += [recordings.of_run(store, run) for run in recorded or runs[:1]]
+        by_source |= {run: recordings.of_run(store, run) for run in recorded or runs[:1] if run not in by_source}
+    found = list(by_source.values())
+    compared = ("layers", "split_by", "lr", "used", "configuration")
     for other in found[1:]:
-        if any(getattr(other, name) != getattr(found[0], name) for name in ("layers", "split_by", "lr", "used")):
+        if any(getattr(other, name) != getattr(found[0], name) for name in compared):
             differ = f"{found[0].name} and {other.name} differ in more than their seeds"
             raise UsageError(f"{differ}; give runs of one configuration, whose seeds can be averaged.")
     return found
@@ -205,7 +207,8 @@ def _best_rows(
 
 
 def _judged(judged: Any) -> dict[str, Any]:
-    return {name: getattr(judged, name) for name in ("x", "y", "batch_y", "norm_z")} | {"mix": judged.value}
+    names = ("x", "y", "batch_y", "norm_z")
+    return {name: number(getattr(judged, name)) for name in names} | {"mix": number(judged.value)}
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:

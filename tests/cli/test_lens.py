@@ -43,6 +43,8 @@ def trained(tmp_path_factory):
     for event in run(RunConfig(**BASE, modules=2)):
         if isinstance(event, Snapped):
             store.record([(4, event)])
+    store.submit(SweepSpec(base={**BASE, "benchmark": "mnist5k-rotations"}))  # r5, of another benchmark
+    store.record([(5, snapshot) for snapshot in store.snapshots(1)])
     return home, probes
 
 
@@ -89,6 +91,16 @@ def test_several_runs_are_averaged_over_their_seeds(probes, capsys):
         assert row["x_error"] == pytest.approx(abs(x[0] - x[1]) / 2)
 
 
+def test_a_run_or_file_that_is_named_twice_counts_once(probes, capsys, tmp_path):
+    alone, both = rows_of(capsys, "r1", "--strengths", "1"), rows_of(capsys, "s1", "--strengths", "1")
+    assert rows_of(capsys, "r1", "r1", "--strengths", "1") == alone
+    assert rows_of(capsys, "r1", "s1", "--strengths", "1") == both
+    file = tmp_path / "my.lens"
+    recordings.write(recordings.of_run(Store(store_path()), 1), file)
+    again = str(tmp_path / ".." / tmp_path.name / "my.lens")
+    assert rows_of(capsys, str(file), again, "--strengths", "1") == rows_of(capsys, str(file), "--strengths", "1")
+
+
 def test_settings_that_are_not_given_are_those_of_the_run(probes, capsys):
     default, always, violation = (rows_of(capsys, "r1", "--strengths", "3", *more) for more in (
         [], ["--trigger", "always"], ["--trigger", "violation"]
@@ -132,6 +144,19 @@ def test_a_file_of_any_loop_is_opened(tmp_path, capsys):
     assert "chosen on every other recorded step" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("is_zero", ["g", "row"])
+def test_with_a_gradient_of_zeros_there_is_a_best_partition_but_not_for_cosines(tmp_path, capsys, is_zero):
+    path = tmp_path / "my.lens"
+    with Recorder(path) as recorder:
+        for i in range(4):
+            drawn = {"g": torch.full((3,), i + 1.0), "row": torch.ones(3)} | {is_zero: torch.zeros(3)}
+            recorder.snap({"a.weight": drawn["g"]}, [{"a.weight": drawn["row"]}])
+    assert len(rows_of(capsys, str(path), "--best")) == 2
+    assert main(["lens", str(path), "--best", "--axes", "cosine"]) == 2
+    sentence = "my.lens has a gradient of zeros in task 2, with which there are no cosines; choose the axes unit or raw."
+    assert capsys.readouterr().err == f"mgem: {sentence}\n"
+
+
 def test_the_table_is_explained(probes, capsys):
     assert main(["lens", "s1", "--strengths", "0.5"]) == 0
     header, row, *_, legend = capsys.readouterr().out.splitlines()
@@ -149,6 +174,10 @@ def test_the_table_is_explained(probes, capsys):
         (
             ["r1", "r4"],
             "r1 and r4 differ in more than their seeds; give runs of one configuration, whose seeds can be averaged.",
+        ),
+        (
+            ["r1", "r5"],
+            "r1 and r5 differ in more than their seeds; give runs of one configuration, whose seeds can be averaged.",
         ),
         (["none.lens"], "'none.lens' cannot be read: No such file or directory."),
         (
