@@ -1,14 +1,12 @@
 """The dual problems that the browser solves have the solutions that Python finds."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from components import FOLDER
 
 from mgem_core.dual import RIDGE, Restriction, solve_module
 from mgem_core.lens_path import paths
 
-COMPONENTS = Path(__file__).parents[2] / "app" / "components"
 KINDS = ("random", "nearly parallel", "duplicate", "opposite", "zero", "tied", "scaled", "orthogonal to g")
 PROBLEMS, P = 504, 40
 SOLVE = """(problems) => problems.map(({ A, b, weights, knobs, squaredNorm, strengths }) => {
@@ -78,7 +76,7 @@ def expected(one, q):
 
 def test_the_browser_solves_as_python_does(page):
     page.goto("about:blank")
-    page.add_script_tag(content=(COMPONENTS / "solver.js").read_text())
+    page.add_script_tag(content=(FOLDER / "solver.js").read_text())
     problems = [problem(number) for number in range(PROBLEMS)]
     found = page.evaluate(SOLVE, [for_browser(one) for one in problems])
     compared = 0
