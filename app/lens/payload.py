@@ -50,7 +50,7 @@ def payload(found: Sequence[Recording], title: str) -> dict[str, Any]:
 
 def _numbers(steps: Steps) -> int:
     N, L, M, _ = steps.gram.shape
-    return N * L * M * (M + 1) // 2
+    return int(N * L * M * (M + 1) // 2)
 
 
 def _task(steps: Steps) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _used(steps: Steps, recording: Recording) -> dict[str, Any] | None:
     except UsageError:
         return None
     strength = np.atleast_1d(np.asarray(setting.strength, float)).tolist()
-    knobs = {"solver": setting.solver, "kind": setting.strength_kind, "trigger": setting.trigger}
+    knobs: dict[str, str] = {"solver": setting.solver, "kind": setting.strength_kind, "trigger": setting.trigger}
     knobs |= {"per": setting.strength_per, "stepLength": setting.step_length}
     ridge = {"ridge": setting.ridge, "ridgeKind": setting.ridge_kind}
     partition_of = list(module_of(steps, setting.modules))
