@@ -104,7 +104,10 @@ function modulePieces(block, past, splits, shares, weights, knobs) {
       }
     }
     const at = j * W;
-    for (let i = 0; i < first; i++) [values[at + i], values[at + P + i]] = [z[i], dz[i]];
+    for (let i = 0; i < first; i++) {
+      values[at + i] = z[i];
+      values[at + P + i] = dz[i];
+    }
     let square = z[0], mixed = 0, slope = 0;
     for (let c = 0; c < C; c++) {
       const s = first + Math.floor(c / splits), row = first + c;
@@ -114,7 +117,9 @@ function modulePieces(block, past, splits, shares, weights, knobs) {
       mixed += v1[j * C + c] * z[row];
       slope += v1[j * C + c] * dz[row];
     }
-    [values[at + 2 * P], values[at + 2 * P + 1], values[at + 2 * P + 2]] = [square, 2 * mixed, slope];
+    values[at + 2 * P] = square;
+    values[at + 2 * P + 1] = 2 * mixed;
+    values[at + 2 * P + 2] = slope;
   }
   return { start, values, v0, v1 };
 }
@@ -181,13 +186,30 @@ function meansOver(family, sums, Q, { s, axes, window }, recordings) {
       totals[to + 3]++;
     }
   });
-  const point = (r, j) => [0, 1, 2].map((i) => totals[(r * Q + j) * 4 + i] / totals[(r * Q + j) * 4 + 3]);
-  const each = Array.from({ length: recordings }, (_, r) => Array.from({ length: Q }, (_, j) => point(r, j)));
-  const mean = Array.from({ length: Q }, (_, j) => {
-    const known = each.map((curve) => curve[j]).filter(([x]) => !Number.isNaN(x));
-    return [0, 1, 2].map((i) => known.reduce((sum, one) => sum + one[i], 0) / known.length);
-  });
-  return { each, mean };
+  return { mean: meanCurve(totals, Q, recordings), get each() { return eachCurve(totals, Q, recordings); } };
+}
+
+function eachCurve(totals, Q, recordings) {
+  const point = (at) => [0, 1, 2].map((i) => totals[at + i] / totals[at + 3]);
+  return Array.from({ length: recordings }, (_, r) => Array.from({ length: Q }, (_, j) => point((r * Q + j) * 4)));
+}
+
+// Every recording counts the same, whatever the number of its steps.
+function meanCurve(totals, Q, recordings) {
+  const curve = [];
+  for (let j = 0; j < Q; j++) {
+    let x = 0, y = 0, memory = 0, known = 0;
+    for (let r = 0; r < recordings; r++) {
+      const at = (r * Q + j) * 4, steps = totals[at + 3];
+      if (!steps) continue;
+      x += totals[at] / steps;
+      y += totals[at + 1] / steps;
+      memory += totals[at + 2] / steps;
+      known++;
+    }
+    curve.push([x / known, y / known, memory / known]);
+  }
+  return curve;
 }
 
 // The frontier at the strengths of the grid.
@@ -243,7 +265,8 @@ function upperEnvelope(curve, x) {
 
 // The difference of two frontiers in y at equal x, in percent of the second, with its interval over the recordings.
 function differenceOverSeeds(one, other, recordings, quantile) {
-  const found = Array.from({ length: recordings }, (_, r) => curveDifference(one.each[r], other.each[r]));
+  const ones = one.each, others = other.each;
+  const found = Array.from({ length: recordings }, (_, r) => curveDifference(ones[r], others[r]));
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const level = mean(found.map((pair) => pair.level)), values = found.map((pair) => (100 * pair.difference) / level);
   const centre = mean(values), n = values.length;

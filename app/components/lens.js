@@ -111,7 +111,7 @@ class Lens {
   redraw() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
-      this.solveAndDraw();
+      if (this.host.lens === this) this.solveAndDraw(); // else other recordings are shown by now
     });
   }
 

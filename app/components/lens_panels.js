@@ -40,8 +40,9 @@ function drawPanels(lens, families) {
   }
   const x = lens.parts.gap.x(lens.placeOf(lens.state.q));
   for (const name of ["x1", "x2"]) lens.parts.gapLine.setAttribute(name, x);
-  const q = lens.state.conflict === "v" ? lens.state.q : null;
-  const key = JSON.stringify([lens.scaleKey, lens.state.conflict, q]);
+  const { conflict, pair, splits, moduleOf, solver, trigger, q } = lens.state; // the window does not matter: all steps are shown
+  const depends = { cosine: [], violated: [splits], v: [splits, moduleOf, solver, trigger, q, families.chosen.solved] };
+  const key = JSON.stringify([width, pair, conflict, depends[conflict]]);
   if (lens.conflictKey === key) return;
   lens.conflictKey = key;
   drawConflicts(lens, families.chosen, width);

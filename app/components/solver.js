@@ -125,7 +125,10 @@ function nextZero(T, C, slopes, sign) {
     const slope = T[i * W + slopes];
     if (!(sign * slope > NO_SLOPE * largest)) continue;
     const at = -T[i * W + C] / slope;
-    if (sign > 0 ? at > best : at < best) [best, found] = [at, i];
+    if (sign > 0 ? at > best : at < best) {
+      best = at;
+      found = i;
+    }
   }
   return found;
 }

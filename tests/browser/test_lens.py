@@ -40,7 +40,7 @@ def drag_slider(page: Page, name: str, seconds: float) -> set[str]:
 @pytest.fixture
 def lens(page, server):
     messages = []
-    page.on("websocket", lambda socket: socket.on("framesent", messages.append))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: messages.append(frame)))
     open_address(page, f"{server}/lens")
     page.wait_for_function(IS_SOLVED)
     wait_until_still(page)
@@ -52,12 +52,12 @@ def lens(page, server):
 
 def test_no_message_goes_to_the_server_while_the_strength_is_dragged_for_five_seconds(lens):
     before = len(lens.messages)
-    curve = lens.locator(".lens path.chosen").get_attribute("d")
+    curve = lens.locator(".lens .picture path.chosen").get_attribute("d")
     assert len(drag_slider(lens, "Strength", 5)) > 20
-    assert lens.locator(".lens path.chosen").get_attribute("d") == curve
+    assert lens.locator(".lens .picture path.chosen").get_attribute("d") == curve
     for name in ("Modules", "Splits", "From step"):
         drag_slider(lens, name, 0.5)
-    assert lens.locator(".lens path.chosen").get_attribute("d") != curve
+    assert lens.locator(".lens .picture path.chosen").get_attribute("d") != curve
     assert len(lens.messages) == before
 
 
