@@ -72,13 +72,15 @@ def main() -> None:
             times = np.array(page.evaluate(DRAG, [name, 300]))
             results[f"{name}, 95 %"] = float(np.quantile(times, 0.95))
             share = 100 * (times <= WANTED).mean()
-            print(f"  drag {name:<10} median {np.median(times):5.1f}   95 % {np.quantile(times, 0.95):5.1f}   in time {share:.0f} %")
+            print(
+                f"  drag {name:<10} median {np.median(times):5.1f}   95 % {np.quantile(times, 0.95):5.1f}   in time {share:.0f} %"
+            )
         for splits in (1, 6):
             found = np.array(page.evaluate(ANEW, splits))
             for modules in sorted(set(found[:, 0])):
-                median = float(np.median(found[found[:, 0] == modules, 1]))
-                results[f"solve {modules:g} modules, {splits} splits"] = median
-                print(f"  one family solved anew, {modules:g} modules, {splits} splits: {median:.1f}")
+                best = float(found[found[:, 0] == modules, 1].min())
+                results[f"solve {modules:g} modules, {splits} splits"] = best
+                print(f"  one family solved anew, {modules:g} modules, {splits} splits: {best:.1f}")
         browser.close()
     save("lens frames", results)
 

@@ -92,14 +92,14 @@ function modulePieces(block, past, splits, shares, weights, knobs) {
     for (let j = 0; j < C; j++) A[i * C + j] = block[(first + i) * M + first + j];
   }
   const { start, v0, v1 } = dualPath(A, b, weights, knobs, block[0]);
-  const values = new Float64Array(start.length * W), z = new Float64Array(M), dz = new Float64Array(M);
+  const values = new Float64Array(start.length * W), z = new Float64Array(M), dz = new Float64Array(M), v = new Float64Array(C);
   for (let j = 0; j < start.length; j++) {
+    for (let c = 0; c < C; c++) v[c] = v0[j * C + c] + start[j] * v1[j * C + c];
     for (let i = 0; i < M; i++) { // the products of all rows with z at the start of the piece, and their slopes
       z[i] = block[i];
       dz[i] = 0;
       for (let c = 0; c < C; c++) {
-        const v = v0[j * C + c] + start[j] * v1[j * C + c];
-        z[i] += v * block[i * M + first + c];
+        z[i] += v[c] * block[i * M + first + c];
         dz[i] += v1[j * C + c] * block[i * M + first + c];
       }
     }
@@ -113,7 +113,7 @@ function modulePieces(block, past, splits, shares, weights, knobs) {
       const s = first + Math.floor(c / splits), row = first + c;
       values[at + s] += shares[c] * z[row];
       values[at + P + s] += shares[c] * dz[row];
-      square += (v0[j * C + c] + start[j] * v1[j * C + c]) * z[row];
+      square += v[c] * z[row];
       mixed += v1[j * C + c] * z[row];
       slope += v1[j * C + c] * dz[row];
     }

@@ -49,7 +49,7 @@ function approxPath(A, b, weights, { kind }) {
 
 function exactPath(A, b, weights, { kind, ridge = RIDGE, ridgeKind = "relative" }) {
   const C = b.length, hasFloor = kind === "dual-floor";
-  const norm = Array.from(b, (_, c) => Math.sqrt(Math.max(A[c * C + c], 0)));
+  const norm = b.map((_, c) => Math.sqrt(Math.max(A[c * C + c], 0)));
   const inverse = norm.map((length) => (length > 0 ? 1 / length : 0));
   let ridges = inverse.map((one) => (ridgeKind === "relative" ? ridge : ridge * one * one));
   for (let attempt = 0; attempt < 8; attempt++) { // where rounding spoils a path, the ridge grows
@@ -113,7 +113,7 @@ function follow(T, C) {
     if (!pivot(T, C, row)) return null;
     isU[row] ^= 1;
   }
-  return { start: Float64Array.from(start), v0: Float64Array.from(v0), v1: Float64Array.from(v1) };
+  return { start: new Float64Array(start), v0: new Float64Array(v0), v1: new Float64Array(v1) };
 }
 
 // The row whose value is the first to reach 0: sign 1 for the largest τ, −1 for the smallest q; the least index of ties.
