@@ -9,10 +9,12 @@ import streamlit as st
 from paper.run_this import ask_to_run, show_question
 from pydantic import ValidationError
 
+from lens.example_runs import example_recordings
 from lens.payload import payload
 from lens.sources import Source, example, recorded_sources, train_settings
 from mgem_core import recordings
 from mgem_core.config import explain
+from mgem_core.networks._layer import Layer
 from mgem_core.recordings import Recording
 from mgem_core.store import Store
 
@@ -36,8 +38,7 @@ HOW_TO_RECORD = (
 
 @cache
 def example_payload() -> dict[str, Any]:
-    source = example()
-    return payload(source.recordings(None), source.title)  # type: ignore[arg-type]
+    return payload(example_recordings(), example().title)
 
 
 def choose_source(sources: dict[str, Source]) -> Source:
@@ -55,9 +56,15 @@ def read_files() -> list[Recording]:
     return [recordings.parse(file.getvalue(), file.name) for file in files]
 
 
-def ask_to_train(source: Source, recording: Recording, wanted: dict[str, Any]) -> None:
+def read_source(store: Store, source: Source) -> tuple[tuple[Layer, ...], dict[str, Any]]:
+    """The layers of the network, and what the lens shows."""
+    found = [recordings.of_run(store, run) for run in source.runs]
+    return found[0].layers, payload(found, source.title)
+
+
+def ask_to_train(source: Source, layers: tuple[Layer, ...], wanted: dict[str, Any]) -> None:
     """Called by the button in the lens: the page asks whether to launch it, as for the paper's tables."""
-    spec = source.spec(train_settings(recording, wanted))
+    spec = source.spec(train_settings(layers, wanted))
     try:
         configs = spec.runs()
     except ValidationError as error:
@@ -88,11 +95,13 @@ def show_source(store: Store) -> None:
         names = ", ".join(recording.name for recording in files)
         components.show_lens(payload(files, names), "lens of files", None)
         return
-    read = session.read_once("lens recordings", store, source.key, lambda: source.recordings(store))
-    content = payload(read, source.title) if source.runs else example_payload()
+    if source.runs:
+        layers, content = session.read_once("lens recordings", store, source, lambda: read_source(store, source))
+    else:
+        layers, content = example_recordings()[0].layers, example_payload()
     if content["every"] > 1:
         st.caption(f"The recording is long: one of every {content['every']} recorded steps is shown.")
-    components.show_lens(content, "lens", lambda wanted: ask_to_train(source, read[0], wanted))
+    components.show_lens(content, "lens", lambda wanted: ask_to_train(source, layers, wanted))
 
 
 show_page()

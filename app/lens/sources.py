@@ -1,12 +1,13 @@
 """What can be looked at through the lens: recorded runs of the store, grouped by configuration, and the example."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lens.example_runs import SPEC, example_recordings
-from mgem_core import UsageError, partition, recordings
-from mgem_core.recordings import Recording
+from lens.example_runs import SPEC
+from mgem_core import UsageError, partition
+from mgem_core.networks._layer import Layer
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec, configuration_of
 from mgem_core.text import pluralize
@@ -21,9 +22,6 @@ class Source:
     config: dict[str, Any]  # without the seed
     seeds: tuple[int, ...]
     runs: tuple[int, ...] = ()  # of the store; none for the example
-
-    def recordings(self, store: Store) -> list[Recording]:
-        return [recordings.of_run(store, run) for run in self.runs] if self.runs else list(example_recordings())
 
     def spec(self, settings: dict[str, Any]) -> SweepSpec:
         """The sweep that trains these settings of the lens with the recorded seeds."""
@@ -55,11 +53,11 @@ def recorded_sources(store: Store) -> list[Source]:
     return sorted(found, key=lambda source: -max(source.runs))
 
 
-def train_settings(recording: Recording, wanted: dict[str, Any]) -> dict[str, Any]:
+def train_settings(layers: Sequence[Layer], wanted: dict[str, Any]) -> dict[str, Any]:
     """Fields of RunConfig for what somebody chose in the lens."""
     try:
         module_of = tuple(int(d) for d in wanted["moduleOf"])
-        modules = partition.simplest_modules(recording.layers, module_of)
+        modules = partition.simplest_modules(layers, module_of)
         return {"modules": modules, **{name: wanted[name] for name in ("splits", "strength", "solver", "trigger")}}
     except (KeyError, TypeError, ValueError):
         raise UsageError("The lens sent settings that cannot be read; reload the page.") from None

@@ -9,7 +9,7 @@ from lens.sources import example, recorded_sources, train_settings
 from pages import open_page, texts
 from trained_store import trained_store
 
-from mgem_core import UsageError
+from mgem_core import UsageError, recordings
 from mgem_core.sweeps import SweepSpec
 
 RECORDED = SweepSpec(
@@ -46,17 +46,17 @@ def test_recorded_runs_are_opened_together_if_they_differ_in_their_seeds_alone(s
 
 def test_what_is_chosen_in_the_lens_can_be_trained_with_the_recorded_seeds():
     wanted = {"moduleOf": [0, 1, 1, 1, 2, 2], "splits": 6, "strength": 0.25, "solver": "exact", "trigger": "always"}
-    configs = example().spec(train_settings(example_recordings()[0], wanted)).runs()
+    configs = example().spec(train_settings(example_recordings()[0].layers, wanted)).runs()
     assert {config.seed for config in configs} == set(range(6))
     assert {config.module_of for config in configs} == {(0, 1, 1, 1, 2, 2)}
     assert {(config.splits, config.strength, config.trigger) for config in configs} == {(6, 0.25, "always")}
     with pytest.raises(UsageError, match="reload the page"):
-        train_settings(example_recordings()[0], {"moduleOf": [0]})
+        train_settings(example_recordings()[0].layers, {"moduleOf": [0]})
 
 
 def test_recordings_of_different_configurations_are_not_mixed(store):
     trained_store(store.path, RECORDED)
-    one, other = (source.recordings(store)[0] for source in recorded_sources(store))
+    one, other = (recordings.of_run(store, source.runs[0]) for source in recorded_sources(store))
     with pytest.raises(UsageError, match="differ in more than their seeds"):
         payload([one, other], "both")
 

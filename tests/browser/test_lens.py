@@ -1,6 +1,7 @@
 """The lens as a person uses it: drag, compare, train what was chosen, take it away as a file."""
 
 import pytest
+from lens.example_runs import file_of
 from people import open_address, serious_faults, wait_until_still
 from playwright.sync_api import Page, expect
 
@@ -106,6 +107,18 @@ def test_with_few_seeds_no_difference_is_claimed(lens, seeds, sentence):
     )
     expect(lens.locator(".lens .words")).to_contain_text(sentence)
     expect(lens.locator(".lens .words")).not_to_contain_text("95 %")
+
+
+def test_recordings_of_other_loops_are_opened_from_files(lens, tmp_path):
+    lens.get_by_text("Open files", exact=True).click()
+    chooser = lens.locator("input[type=file]")
+    chooser.set_input_files([file_of(0), file_of(1)])
+    expect(lens.locator(".lens .words")).to_contain_text("it takes at least 4 to tell")
+    expect(lens.get_by_role("button", name="Train this", exact=True)).to_have_count(0)
+    other = tmp_path / "other.lens"
+    other.write_text("no recording")
+    chooser.set_input_files(other)
+    expect(lens.get_by_text("no recording of mgem, or it is damaged")).to_be_visible()
 
 
 def test_what_was_chosen_is_trained_after_a_question(lens):
