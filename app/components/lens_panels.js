@@ -26,7 +26,7 @@ function buildPanels(lens) {
   return [
     panel("Modules × strength", "With the chosen splits; a click chooses modules and strength.", mapOf, parts.heat.svg, parts.heatNote),
     panel("Conflict: where and when", "Layers (of v: modules) from top to bottom, recorded steps from left to right; means over seeds.", conflictOf, parts.conflict.svg, parts.conflictNote),
-    panel("What the constraint saw, and the truth", "The memory is a sample of the past task. The restriction knows ⟨ĝ_s,z⟩ on it alone; ⟨g_s,z⟩ is measured on the past task’s training images.", null, parts.gap.svg,
+    panel("What the constraint saw, and the truth", "The memory is a sample of the past task. The restriction knows ⟨ĝ_s,z⟩ on it alone; ⟨g_s,z⟩ is measured on the past task’s training images. In a file that was recorded without true gradients, both are the same.", null, parts.gap.svg,
       element("p", { class: "legend" }, entry("chosen", "⟨g_s,z⟩, the truth"), entry("gem", "⟨ĝ_s,z⟩, on the memory"))),
   ];
 }
