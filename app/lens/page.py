@@ -93,7 +93,7 @@ def show_source(store: Store) -> None:
         files = read_files()
     if files:
         names = ", ".join(recording.name for recording in files)
-        components.show_lens(payload(files, names), "lens of files", None)
+        components.show_lens(payload(files, names), "lens", None)
         return
     if source.runs:
         layers, content = session.read_once("lens recordings", store, source, lambda: read_source(store, source))
