@@ -26,6 +26,7 @@ perf: .venv/installed-dev
 	$(BIN)/python -m perf.runs
 	$(BIN)/python -m perf.operations
 	$(BIN)/python -m perf.lens
+	$(BIN)/python -m perf.lens_frames
 	$(BIN)/python -m perf.scaling
 	$(BIN)/python -m perf.rows
 	$(BIN)/python -m perf.table

@@ -30,6 +30,7 @@ st.logo(Path(__file__).with_name("logo.svg"), size="large")
 pages = [
     st.Page("explore/page.py", title="Explore", url_path="explore", default=True),
     st.Page("runs/page.py", title="Runs", url_path="runs"),
+    st.Page("lens/page.py", title="Lens", url_path="lens"),
     st.Page("paper/page.py", title="Paper", url_path="paper"),
 ]
 page = st.navigation(pages, position="top")

@@ -109,6 +109,11 @@ def read(path: Path) -> Recording:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
+    return parse(content, str(path))
+
+
+def parse(content: bytes, path: str) -> Recording:
+    """The recording in the content of a file."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             header, factors = json.loads(arrays["header"].tobytes()), arrays["factors"]
@@ -116,16 +121,16 @@ def read(path: Path) -> Recording:
             raise ValueError(FORMAT)
         if header["version"] > VERSION:
             newer = f"version {header['version']}, and this program reads up to {VERSION}; update it"
-            raise UsageError(f"{str(path)!r} is a recording of {newer}.")
-        recording = _recording(path.name, header, factors)
+            raise UsageError(f"{path!r} is a recording of {newer}.")
+        recording = _recording(Path(path).name, header, factors)
     except ValidationError as error:
-        raise UsageError(f"{str(path)!r} has a setting that no run can have: {explain(error)}") from None
+        raise UsageError(f"{path!r} has a setting that no run can have: {explain(error)}") from None
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
         if isinstance(error, UsageError):
             raise
-        raise UsageError(f"{str(path)!r} is no recording of mgem, or it is damaged; record it again.") from None
+        raise UsageError(f"{path!r} is no recording of mgem, or it is damaged; record it again.") from None
     if not recording.snapshots:
-        raise UsageError(f"{str(path)!r} has no snapshots yet; call recorder.snap(…) at some steps.")
+        raise UsageError(f"{path!r} has no snapshots yet; call recorder.snap(…) at some steps.")
     return recording
 
 

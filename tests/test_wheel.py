@@ -10,7 +10,7 @@ import pytest
 from served import free_port, listening_addresses, read, served
 
 ROOT = Path(__file__).parents[1]
-KINDS = {".py", ".js", ".css", ".svg", ".toml", ".md", ".jsonl"}
+KINDS = {".py", ".js", ".css", ".svg", ".toml", ".md", ".jsonl", ".lens"}
 
 
 @pytest.fixture(scope="module")

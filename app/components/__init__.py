@@ -1,5 +1,6 @@
-"""Streamlit components: a plot that keeps zoom and selection when its data changes, and a table with bars and curves."""
+"""Streamlit components: a plot that keeps zoom and selection when its data changes, a table with bars, and the lens."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -20,13 +21,20 @@ INSTALLED_PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.j
 SelectionCallback = Callable[[list[str]], None]
 
 
-def _register(name: str, html: str) -> Any:
-    sources = {kind: (FOLDER / f"{name}.{kind}").read_text() for kind in ("js", "css")}
-    return st.components.v2.component(name, html=html, isolate_styles=False, **sources)
+def _register(name: str, html: str, scripts: Sequence[str] = ()) -> Any:
+    """A component of NAME.css and NAME.js, or of several scripts, which are joined to one."""
+    return st.components.v2.component(name, html=html, isolate_styles=False, **_sources(name, scripts or [name]))
+
+
+def _sources(name: str, scripts: Sequence[str]) -> dict[str, str]:
+    js = "\n".join((FOLDER / f"{script}.js").read_text() for script in scripts)
+    return {"js": js, "css": (FOLDER / f"{name}.css").read_text()}
 
 
 _plot = _register("plot", '<div class="plot" role="group"></div><div class="plot-note" role="status"></div>')
 _table = _register("table", '<div class="configurations"></div>')
+LENS_SCRIPTS = ("solver", "frontier", "lens_plot", "lens_view", "lens_panels", "lens")
+_lens = _register("lens", '<div class="lens"></div>', LENS_SCRIPTS)
 
 
 _form_memory = st.components.v2.component("form_memory", js=(FOLDER / "form_memory.js").read_text())
@@ -117,6 +125,18 @@ def show_table(
         "on_pressed_change": lambda: on_press(str(st.session_state[key]["pressed"])),
     }
     _table(key=key, data=data, **callbacks)
+
+
+def show_lens(payload: dict[str, Any], key: str, on_train: Callable[[dict[str, Any]], None] | None) -> None:
+    """Show recorded steps (`lens.payload`) through the lens; `on_train` gets the settings that somebody wants to train.
+
+    All dragging happens in the browser; only the button to train sends a message to the server.
+    """
+    text = json.dumps(payload)
+    data = {"payload": text, "key": hashlib.sha256(text.encode()).hexdigest(), "canTrain": on_train is not None}
+    train = on_train or (lambda settings: None)
+    callback = {"on_train_change": lambda: train(json.loads(st.session_state[key]["train"]))}
+    _lens(key=key, data={**data, "standalone": _sources("lens", LENS_SCRIPTS)}, **callback)
 
 
 def _selection_callback(key: str, on_select: SelectionCallback) -> Callable[[], None]:

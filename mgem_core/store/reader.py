@@ -169,6 +169,9 @@ class Reader:
     def has_snapshots(self, run: int) -> bool:
         return bool(self.database.value("SELECT EXISTS (SELECT 1 FROM snapshots WHERE run = ?)", run))
 
+    def runs_with_snapshots(self) -> list[int]:
+        return self._ids("SELECT id FROM runs WHERE EXISTS (SELECT 1 FROM snapshots WHERE run = runs.id) ORDER BY id")
+
     def snapshots(self, run: int) -> list[Snapped]:
         rows = self.database.rows("SELECT * FROM snapshots WHERE run = ? ORDER BY task, step", run)
         return [_unpacked(row) for row in rows]

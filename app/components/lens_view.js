@@ -1,0 +1,223 @@
+// The controls of the lens, and what a frame of it draws.
+function buildLens(lens) {
+  const parts = (lens.parts = {});
+  parts.plot = new Axes(430);
+  parts.faint = svgElement("g", { class: "faint" });
+  parts.gem = svgElement("path", { class: "gem" });
+  parts.chosen = svgElement("path", { class: "chosen" });
+  parts.knee = svgElement("path", { class: "knee", d: "M-6 5L6 5L0 -6Z" });
+  parts.used = svgElement("path", { class: "used", d: "M0 -8L8 0L0 8L-8 0Z" });
+  parts.marker = svgElement("circle", { class: "marker", r: 7 });
+  parts.plot.content.append(parts.faint, parts.gem, parts.chosen, parts.knee, parts.used, parts.marker);
+  parts.legend = element("p", { class: "legend" });
+  parts.words = element("div", { class: "words" });
+  parts.picture = element("div", { class: "picture" }, parts.plot.svg, parts.legend);
+  dragAlongCurve(lens);
+  const controls = element("div", { class: "controls" }, ...buildControls(lens));
+  parts.panels = element("div", { class: "panels" }, ...buildPanels(lens));
+  lens.host.replaceChildren(element("div", { class: "first" }, controls, parts.picture), parts.words, parts.panels);
+}
+
+function slider(name, attributes, oninput) {
+  const output = element("output"), input = element("input", { type: "range", "aria-label": name, ...attributes });
+  input.oninput = () => oninput(Number(input.value));
+  return { input, output, row: element("label", { class: "slider" }, element("span", {}, name, output), input) };
+}
+
+function chooser(name, options, value, onchange) {
+  const select = element("select", { "aria-label": name }, ...options.map(([key, text]) => element("option", { value: key }, text)));
+  select.value = value;
+  select.onchange = () => onchange(select.value);
+  return element("label", { class: "chooser" }, element("span", {}, name), select);
+}
+
+function show({ input, output }, value, text) {
+  if (document.activeElement !== input || Number(input.value) !== value) input.value = value;
+  output.textContent = text;
+  input.setAttribute("aria-valuetext", text);
+}
+
+function buildControls(lens) {
+  const { data, state, parts } = lens, { partitions } = data;
+  parts.modules = slider("Modules", { min: 0, max: partitions.length - 1, step: 1 }, (i) => lens.change({ moduleOf: partitions[i].moduleOf }));
+  parts.bar = element("div", { class: "partition" });
+  parts.splits = slider("Splits", { min: 0, step: 1 }, (i) => lens.change({ splits: divisorsOf(lens.task.splits)[i] }));
+  parts.strength = slider("Strength", { min: 0, max: 1, step: 0.001 }, (t) => lens.change({ q: lens.strengthAt(t) }));
+  parts.from = slider("From step", { min: 0, step: 1 }, (i) => moveWindow(lens, 0, i));
+  parts.to = slider("To step", { min: 0, step: 1 }, (i) => moveWindow(lens, 1, i));
+  const pairs = lens.pairs.map(({ s, task }, i) => [i, `past task ${s + 1}, current task ${task + 1}`]);
+  const setPair = (i) => {
+    const { steps, splits } = lens.taskOf(lens.pairs[i].task);
+    lens.change({ pair: Number(i), window: [steps[0], steps[steps.length - 1]], splits: splits % state.splits ? splits : state.splits });
+  };
+  const buttons = Object.entries(AXES).map(([name, text]) => element("button", { type: "button", "data-axes": name, onclick: () => lens.change({ axes: name }) }, text));
+  parts.axes = buttons;
+  const pair = pairs.length > 1 ? [chooser("Tasks", pairs, state.pair, setPair)] : [];
+  return [
+    parts.modules.row, parts.bar, parts.splits.row, parts.strength.row, parts.from.row, parts.to.row, ...pair,
+    chooser("Restrict", [["violation", "where a constraint is violated"], ["always", "always"]], state.trigger, (trigger) => lens.change({ trigger })),
+    chooser("Solver", [["exact", "exact"], ["approx", "approximate (row by row)"]], state.solver, (solver) => lens.change({ solver })),
+    element("div", { class: "axes", role: "group", "aria-label": "Axes" }, element("span", {}, "Axes"), ...buttons),
+    element("div", { class: "actions" }, ...buildActions(lens)),
+  ];
+}
+
+function buildActions(lens) {
+  const { train, standalone, state } = lens, buttons = [];
+  const values = () => ({ moduleOf: state.moduleOf, splits: state.splits, strength: Number(state.q.toPrecision(3)), solver: state.solver, trigger: state.trigger });
+  if (train) buttons.push(element("button", { type: "button", onclick: () => train(values()) }, "Train this"));
+  if (standalone) buttons.push(element("button", { type: "button", onclick: () => saveStandalone(lens) }, "Save as HTML"));
+  return buttons;
+}
+
+function moveWindow(lens, end, i) {
+  const { steps } = lens.task, window = [...lens.state.window];
+  window[end] = steps[i];
+  if (window[0] > window[1]) window[1 - end] = steps[i];
+  lens.change({ window });
+}
+
+// The marker follows the pointer along the curve of the chosen family.
+function dragAlongCurve(lens) {
+  const { svg } = lens.parts.plot;
+  const follow = (event) => {
+    const box = svg.getBoundingClientRect(), [i, share] = nearestOnLine(lens.drawnCurve, event.clientX - box.left, event.clientY - box.top);
+    lens.change({ q: lens.strengthAt((i + share) / (STRENGTHS - 1)) });
+  };
+  svg.addEventListener("pointerdown", (event) => {
+    svg.setPointerCapture(event.pointerId);
+    follow(event);
+  });
+  svg.addEventListener("pointermove", (event) => event.buttons && svg.hasPointerCapture(event.pointerId) && follow(event));
+}
+
+function drawLens(lens, families) {
+  const { parts, state, host } = lens, { chosen, gem, used, others } = families;
+  if (!host.clientWidth) return; // hidden
+  const width = parts.picture.clientWidth, curves = [...others, chosen].map((family) => lens.curveOf(family).mean);
+  const scaleKey = JSON.stringify([lens.view, others.map((one) => one.solved), chosen.moduleOf, chosen.splits, chosen.solved, width, state.solver, state.trigger]);
+  if (lens.scaleKey !== scaleKey) {
+    lens.scaleKey = scaleKey;
+    const points = curves.flat();
+    parts.plot.resize(width, rangeOf(points.map(([x]) => x)), rangeOf(points.map(([, y]) => y)), TITLES[state.axes]);
+    const lines = others.map((family) => svgElement("path", { d: pathOf(parts.plot.place(lens.curveOf(family).mean)) }, svgElement("title", {}, nameOf(family))));
+    parts.faint.replaceChildren(...lines);
+    parts.gem.setAttribute("d", pathOf(parts.plot.place(lens.curveOf(gem).mean)));
+    lens.drawnCurve = parts.plot.place(lens.curveOf(chosen).mean);
+    parts.chosen.setAttribute("d", pathOf(lens.drawnCurve));
+    const knee = kneeOf(lens.curveOf(chosen).mean);
+    lens.knee = knee < 0 ? null : lens.strengths[knee];
+    moveTo(parts.knee, knee < 0 ? [NaN, NaN] : lens.drawnCurve[knee]);
+    moveTo(parts.used, used ? parts.plot.place([pointAt(used.family, used.q, lens.view, lens.R).mean])[0] : [NaN, NaN]);
+    drawLegend(lens, chosen);
+    lens.comparison = null;
+  }
+  const point = pointAt(chosen, state.q, lens.view, lens.R);
+  moveTo(parts.marker, parts.plot.place([point.mean])[0]);
+  drawWords(lens, families, point);
+  drawControls(lens);
+  drawPanels(lens, families);
+}
+
+function drawLegend({ parts, state, data }, chosen) {
+  const entry = (kind, text) => element("span", { class: `entry ${kind}` }, text);
+  const name = nameOf(chosen);
+  parts.legend.replaceChildren(...[
+    entry("chosen", `${name}, all strengths`),
+    ...(name === "GEM" ? [] : [entry("gem", "GEM")]),
+    entry("faint", "other modules and splits"),
+    entry("marker", "the chosen strength"),
+    ...(data.used ? [entry("used", "what the run itself used")] : []),
+    entry("knee", "knee: the point farthest above the line between the ends"),
+  ]);
+  parts.plot.svg.setAttribute("aria-label", `Frontier of ${name} over the strength: ${TITLES[state.axes].join("; ")}`);
+}
+
+function drawWords(lens, families, point) {
+  lens.comparison ??= differenceInWords(lens, families.chosen, families.gem); // does not depend on the strength
+  const sentences = [pointInWords(lens, families.chosen, point), lens.comparison];
+  if (lens.parts.words.childElementCount !== sentences.length) lens.parts.words.replaceChildren(...sentences.map(() => element("p")));
+  sentences.forEach((text, i) => (lens.parts.words.children[i].textContent = text));
+}
+
+function drawControls(lens) {
+  const { data, state, parts, task } = lens, splits = divisorsOf(task.splits), { steps } = task;
+  const modules = Math.max(...state.moduleOf) + 1, text = state.moduleOf.join();
+  const known = data.partitions.findIndex((one) => one.moduleOf.join() === text);
+  const nearest = data.partitions.findIndex((one) => one.modules >= modules);
+  show(parts.modules, known < 0 ? nearest : known, known < 0 ? `${modules}, cut by hand` : `${modules}`);
+  drawPartition(lens);
+  parts.splits.input.max = splits.length - 1;
+  show(parts.splits, splits.indexOf(state.splits), `${state.splits} of each past task’s memory`);
+  show(parts.strength, Number(lens.placeOf(state.q).toFixed(3)), strengthText(state.q));
+  const ends = [steps.findIndex((step) => step >= state.window[0]), steps.findLastIndex((step) => step <= state.window[1])];
+  [parts.from, parts.to].forEach((one, end) => {
+    one.input.max = steps.length - 1;
+    show(one, ends[end], `${steps[ends[end]]}`);
+  });
+  for (const button of parts.axes) button.setAttribute("aria-pressed", String(button.dataset.axes === state.axes));
+}
+
+// The tensors in a row, coloured by module; the boundaries between modules can be dragged, or moved with the arrow keys.
+function drawPartition(lens) {
+  const { parts: { bar }, state, T, data } = lens, cuts = boundariesOf(state.moduleOf);
+  if (bar.drawn === state.moduleOf.join()) return;
+  bar.drawn = state.moduleOf.join();
+  if (!bar.cells) {
+    const layers = data.layers.map(({ name, tensors }) => element("span", { class: "layer", style: `flex:${tensors.length}`, title: name }, name));
+    bar.cells = data.layers.flatMap(({ tensors }) => tensors).map((name) => element("span", { class: "cell", title: name }));
+    bar.row = element("div", { class: "cells" }, ...bar.cells);
+    bar.append(bar.row, element("div", { class: "layers", "aria-hidden": "true" }, ...layers));
+    bar.handles = [];
+  }
+  bar.cells.forEach((cell, l) => (cell.dataset.module = state.moduleOf[l] % 2));
+  if (bar.handles.length !== cuts.length) {
+    bar.handles.forEach((handle) => handle.remove());
+    bar.handles = cuts.map((_, i) => boundaryHandle(lens, i));
+    bar.row.append(...bar.handles);
+  }
+  const names = data.layers.flatMap(({ tensors }) => tensors);
+  cuts.forEach((at, i) => {
+    const handle = bar.handles[i];
+    handle.style.left = `${(100 * at) / T}%`;
+    const limits = { "aria-valuemin": (cuts[i - 1] ?? 0) + 1, "aria-valuemax": (cuts[i + 1] ?? T) - 1, "aria-valuenow": at, "aria-valuetext": `before ${names[at]}` };
+    for (const [key, value] of Object.entries(limits)) handle.setAttribute(key, value);
+  });
+}
+
+function boundaryHandle(lens, i) {
+  const { bar } = lens.parts, handle = element("span", { class: "handle", role: "slider", tabindex: 0, "aria-label": `Boundary between modules ${i + 1} and ${i + 2}` });
+  const move = (wanted) => {
+    const cuts = boundariesOf(lens.state.moduleOf), low = (cuts[i - 1] ?? 0) + 1, high = (cuts[i + 1] ?? lens.T) - 1;
+    const at = Math.min(high, Math.max(low, wanted));
+    if (at === cuts[i]) return;
+    cuts[i] = at;
+    lens.change({ moduleOf: partitionOf(cuts, lens.T) });
+  };
+  handle.onpointerdown = (event) => handle.setPointerCapture(event.pointerId);
+  handle.onpointermove = (event) => {
+    if (!handle.hasPointerCapture(event.pointerId)) return;
+    const box = bar.row.getBoundingClientRect();
+    move(Math.round(((event.clientX - box.left) / box.width) * lens.T));
+  };
+  handle.onkeydown = (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    move(boundariesOf(lens.state.moduleOf)[i] + step);
+  };
+  return handle;
+}
+
+// The lens as one file, with its data and its present settings, that needs no server.
+function saveStandalone({ data, state, standalone: { js, css } }) {
+  const escape = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
+  const script = `${js}\nnew Lens(document.querySelector(".lens"), ${escape(data)}, { start: ${escape(state)} });`;
+  const title = element("p", {}, data.title).innerHTML;
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
+    `<title>Lens: ${title}</title><style>${css}</style></head><body class="standalone"><main><h1>Lens</h1><p>${title}</p><div class="lens"></div></main>` +
+    `<script type="module">${script}</${"script"}></body></html>`;
+  const url = URL.createObjectURL(new Blob([html], { type: "text/html" }));
+  element("a", { href: url, download: "lens.html" }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,27 @@
+"""The recorded runs that come with the tool, so that the lens can be dragged before anything was trained."""
+
+from functools import cache
+from pathlib import Path
+
+from mgem_core import recordings
+from mgem_core.recordings import Recording
+from mgem_core.sweeps import SweepSpec
+
+FOLDER = Path(__file__).with_name("example")
+SPEC = SweepSpec(
+    base={
+        **{"benchmark": "mnist5k-rotations", "method": "gem", "strength": 0.5, "tasks": 2, "iterations": 100},
+        **{"memory": 252, "snap_every": 3, "snap_splits": 6, "probe_every": 0, "device": "cpu"},
+    },
+    grid={"seed": list(range(6))},
+)
+
+
+def file_of(seed: int) -> Path:
+    return FOLDER / f"rotations-{seed}.lens"
+
+
+@cache
+def example_recordings() -> tuple[Recording, ...]:
+    """One per seed; `python -m perf.lens_example` makes them again."""
+    return tuple(recordings.read(file_of(config.seed)) for config in SPEC.runs())

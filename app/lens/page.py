@@ -1,0 +1,107 @@
+"""The page Lens: drag modules, splits and strength, and see what they would have done at recorded steps."""
+
+from functools import cache
+from typing import Any
+
+import components
+import session
+import streamlit as st
+from paper.run_this import ask_to_run, show_question
+from pydantic import ValidationError
+
+from lens.example_runs import example_recordings
+from lens.payload import payload
+from lens.sources import Source, example, recorded_sources, train_settings
+from mgem_core import recordings
+from mgem_core.config import explain
+from mgem_core.networks._layer import Layer
+from mgem_core.recordings import Recording
+from mgem_core.store import Store
+
+INTRODUCTION = (
+    "A recorded run kept the inner products of its gradients at some steps, and from these alone follows what its update z "
+    "would have been with other modules, splits and strengths. Every curve is one choice of modules and splits, and each "
+    "of its points is a strength: the further right, the better a step keeps the past task, and the higher, the more it "
+    "learns of the current one. Your browser computes all of it while you drag a slider or the marker on the curve; "
+    "nothing is trained."
+)
+LIMITS = (
+    "All this is about single steps, at the parameters of the recorded run. A run that is trained with other settings "
+    "comes to other parameters: train it to know."
+)
+HOW_TO_RECORD = (
+    "To look at your own runs, train them with snapshots: "
+    "`mgem sweep --snap-every 10 --snap-splits 6 --seeds 0,1,2,3`. Any PyTorch loop can be recorded with "
+    "`mgem_core.recorder`; `docs/lens.md` shows how."
+)
+
+
+@cache
+def example_payload() -> dict[str, Any]:
+    return payload(example_recordings(), example().title)
+
+
+def choose_source(sources: dict[str, Source]) -> Source:
+    """The newest recorded runs, the example if there are none, or what the URL names."""
+    wanted = st.query_params.get("of", "")
+    keys = list(sources)
+    index = keys.index(wanted) if wanted in keys else 0
+    key = st.selectbox("Recorded runs", keys, index=index, format_func=lambda one: sources[one].title, key="lens of")
+    session.put_in_url("of", [key])
+    return sources[key]
+
+
+def read_files() -> list[Recording]:
+    files = st.file_uploader("Or recordings of your own loop, one per seed", type="lens", accept_multiple_files=True)
+    return [recordings.parse(file.getvalue(), file.name) for file in files]
+
+
+def read_source(store: Store, source: Source) -> tuple[tuple[Layer, ...], dict[str, Any]]:
+    """The layers of the network, and what the lens shows."""
+    found = [recordings.of_run(store, run) for run in source.runs]
+    return found[0].layers, payload(found, source.title)
+
+
+def ask_to_train(source: Source, layers: tuple[Layer, ...], wanted: dict[str, Any]) -> None:
+    """Called by the button in the lens: the page asks whether to launch it, as for the paper's tables."""
+    spec = source.spec(train_settings(layers, wanted))
+    try:
+        configs = spec.runs()
+    except ValidationError as error:
+        session.queue_toast(explain(error))
+        return
+    ask_to_run(f"{configs[0].label} with strength {configs[0].strength:g}", spec)
+
+
+@session.explain_errors
+def show_page() -> None:
+    store = session.get_store()
+    session.show_toast()
+    session.show_notices()
+    st.title("The lens: what other settings would have done")
+    st.markdown(INTRODUCTION)
+    show_source(store)
+    st.caption(LIMITS)
+    st.caption(HOW_TO_RECORD)
+    show_question(store)
+
+
+def show_source(store: Store) -> None:
+    found = session.read_once("lens sources", store, None, lambda: recorded_sources(store))
+    source = choose_source({one.key: one for one in [*found, example()]})
+    with st.expander("Open files"):
+        files = read_files()
+    if files:
+        names = ", ".join(recording.name for recording in files)
+        components.show_lens(payload(files, names), "lens", None)
+        return
+    if source.runs:
+        layers, content = session.read_once("lens recordings", store, source, lambda: read_source(store, source))
+    else:
+        layers, content = example_recordings()[0].layers, example_payload()
+    if content["every"] > 1:
+        st.caption(f"The recording is long: one of every {content['every']} recorded steps is shown.")
+    components.show_lens(content, "lens", lambda wanted: ask_to_train(source, layers, wanted))
+
+
+show_page()

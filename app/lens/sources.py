@@ -1,0 +1,63 @@
+"""What can be looked at through the lens: recorded runs of the store, grouped by configuration, and the example."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lens.example_runs import SPEC
+from mgem_core import UsageError, partition
+from mgem_core.networks._layer import Layer
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec, configuration_of
+from mgem_core.text import pluralize
+
+
+@dataclass(frozen=True)
+class Source:
+    """Runs of one configuration that differ in their seeds alone."""
+
+    key: str  # of the URL
+    title: str
+    config: dict[str, Any]  # without the seed
+    seeds: tuple[int, ...]
+    runs: tuple[int, ...] = ()  # of the store; none for the example
+
+    def spec(self, settings: dict[str, Any]) -> SweepSpec:
+        """The sweep that trains these settings of the lens with the recorded seeds."""
+        return SweepSpec(base={**self.config, **settings}, grid={"seed": list(self.seeds)})
+
+
+def example() -> Source:
+    config = SPEC.runs()[0]
+    seeds = pluralize(len(SPEC.runs()), "seed")
+    title = f"Example: {config.label} with strength {config.strength} on rotated digits, {seeds}"
+    return Source("example", title, dict(SPEC.base), tuple(one.seed for one in SPEC.runs()))
+
+
+def recorded_sources(store: Store) -> list[Source]:
+    """The configurations with recorded runs, the newest first; of each seed, its newest run."""
+    groups: dict[str, dict[int, dict[str, Any]]] = {}
+    for record in store.run_records(store.runs_with_snapshots()):
+        by_seed = groups.setdefault(configuration_of(json.dumps(record["config"])), {})
+        by_seed[record["config"]["seed"]] = record
+    found = []
+    for by_seed in groups.values():
+        records = [by_seed[seed] for seed in sorted(by_seed)]
+        config = {name: value for name, value in records[0]["config"].items() if name != "seed"}
+        runs = tuple(record["id"] for record in records)
+        names = f"r{runs[0]}" if len(runs) == 1 else f"r{min(runs)} … r{max(runs)}"
+        what = f"{records[0]['label']} with strength {config.get('strength')} on {config['benchmark']}"
+        title = f"{what}, {pluralize(len(runs), 'seed')} ({names})"
+        found.append(Source(f"r{runs[0]}", title, config, tuple(sorted(by_seed)), runs))
+    return sorted(found, key=lambda source: -max(source.runs))
+
+
+def train_settings(layers: Sequence[Layer], wanted: dict[str, Any]) -> dict[str, Any]:
+    """Fields of RunConfig for what somebody chose in the lens."""
+    try:
+        module_of = tuple(int(d) for d in wanted["moduleOf"])
+        modules = partition.simplest_modules(layers, module_of)
+        return {"modules": modules, **{name: wanted[name] for name in ("splits", "strength", "solver", "trigger")}}
+    except (KeyError, TypeError, ValueError):
+        raise UsageError("The lens sent settings that cannot be read; reload the page.") from None

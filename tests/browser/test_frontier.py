@@ -1,0 +1,85 @@
+"""The frontiers that the browser draws are those that Python computes."""
+
+import numpy as np
+import pytest
+from components import FOLDER
+from lens.example_runs import example_recordings
+from lens.payload import payload
+from recorded import PAST, record
+
+from mgem_core import paired
+from mgem_core.lens import Setting, answers, module_of
+from mgem_core.lens_steps import steps_of
+
+pytestmark = pytest.mark.slow
+POINTS = """([data, task, settings]) => {
+    const decoded = decodeTask(data, task), order = spreadOrder(decoded.snapshots), R = data.recordings.length;
+    return settings.map(({ moduleOf, splits, knobs, q, view }) => {
+        const family = newFamily(decoded, moduleOf, splits, knobs, Array(decoded.past).fill(1), [0, q]);
+        solveFamily(family, order);
+        const onGrid = frontier(family, view, R);
+        return [pointAt(family, q, view, R).each, onGrid.each.map((curve) => curve[1])];
+    });
+}"""
+
+
+@pytest.fixture
+def browser_page(page):
+    page.goto("about:blank")
+    for name in ("solver", "frontier"):
+        page.add_script_tag(content=(FOLDER / f"{name}.js").read_text())
+    return page
+
+
+def drawn_settings(rng, tensors, splits, count):
+    for _ in range(count):
+        yield Setting(
+            modules=int(rng.integers(1, tensors + 1)),
+            splits=int(rng.choice(splits)),
+            strength=float(rng.choice([0.0, *10 ** rng.uniform(-2, 1.5, 4)])),
+            strength_kind=str(rng.choice(["dual-floor", "margin"])),
+            strength_per=str(rng.choice(["split", "task"])),
+            solver=str(rng.choice(["exact", "approx"])),
+            trigger=str(rng.choice(["violation", "always"])),
+            step_length=str(rng.choice(["free", "gradient"])),
+        )
+
+
+@pytest.mark.parametrize("network", ["mlp of the example", "conv5"])
+def test_the_browser_answers_for_any_setting_as_python_does(browser_page, network):
+    if network == "conv5":
+        recordings, task, tensors = [record("conv5", 4).recording], PAST, 12
+    else:
+        recordings, task, tensors = example_recordings()[:3], 1, 6
+    rng, asked, expected = np.random.default_rng(0), [], []
+    every_step = [steps_of(recording, task) for recording in recordings]
+    window = [int(every_step[0].steps[1]), int(every_step[0].steps[-1])]
+    for i, setting in enumerate(drawn_settings(rng, tensors, [1, 2, 3, 6], 60)):
+        s, axes = i % every_step[0].past, ("unit", "raw", "cosine")[i % 3]
+        knobs = {"solver": setting.solver, "kind": setting.strength_kind, "trigger": setting.trigger}
+        knobs |= {"per": setting.strength_per, "stepLength": setting.step_length}
+        view = {"s": s, "axes": axes, "window": window}
+        partition = [int(d) for d in module_of(every_step[0], setting.modules)]
+        asked.append({"moduleOf": partition, "splits": setting.splits, "knobs": knobs, "q": setting.strength, "view": view})
+        found = [answers(steps.at(slice(1, None)), [setting]).on_axes(axes, s)[:2] for steps in every_step]
+        expected.append([[float(x.mean()), float(y.mean())] for x, y in found])
+    found = browser_page.evaluate(POINTS, [payload(recordings, "test"), task, asked])
+    for points, wanted in zip(found, expected, strict=True):
+        scale = np.abs(wanted).max()
+        for each in points:
+            np.testing.assert_allclose(np.array(each)[:, :2], wanted, rtol=1e-6, atol=1e-6 * scale)
+
+
+def test_the_browser_compares_curves_as_python_does(browser_page):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        one, other = (np.stack([np.sort(rng.normal(size=9)), rng.normal(size=9)], axis=1) for _ in range(2))
+        other[5:, 0] = other[5:, 0][::-1]  # a curve that turns back
+        found = browser_page.evaluate("([one, other]) => curveDifference(one, other)", [one.tolist(), other.tolist()])
+        wanted = paired.curve_difference(one, other)
+        np.testing.assert_allclose([found["difference"], found["common"], found["level"]], wanted, rtol=1e-9)
+
+
+def test_the_knee_is_the_point_farthest_above_the_line_between_the_ends(browser_page):
+    assert browser_page.evaluate("kneeOf([[0, 1], [0.5, 0.99], [0.9, 0.8], [1, 0]])") == 2
+    assert browser_page.evaluate("kneeOf([[0, 1], [0.5, 0.5], [1, 0]])") == -1

@@ -1,0 +1,162 @@
+"""The lens as a person uses it: drag, compare, train what was chosen, take it away as a file."""
+
+import pytest
+from lens.example_runs import file_of
+from people import open_address, serious_faults, wait_until_still
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.slow
+STATE = "document.querySelector('.lens').lens.state"
+IS_SOLVED = """() => {
+    const lens = document.querySelector('.lens')?.lens;
+    return lens && !lens.frame && document.querySelector('.lens path.chosen').getAttribute('d');
+}"""
+
+
+def open_lens(page: Page, address: str) -> Page:
+    page.goto(address)
+    page.wait_for_function(IS_SOLVED)
+    return page
+
+
+def marker(page: Page) -> str:
+    return page.locator(".lens circle.marker").get_attribute("transform")
+
+
+def drag_slider(page: Page, name: str, seconds: float) -> set[str]:
+    """Drag it to and fro with the mouse; return all places of the marker."""
+    box = page.get_by_label(name, exact=True).bounding_box()
+    y, places = box["y"] + box["height"] / 2, set()
+    page.mouse.move(box["x"] + box["width"] / 2, y)
+    page.mouse.down()
+    for i in range(int(seconds / 0.05)):
+        share = abs((i / 20) % 2 - 1)  # one way in a second
+        page.mouse.move(box["x"] + 8 + share * (box["width"] - 16), y)
+        page.wait_for_timeout(50)
+        places.add(marker(page))
+    page.mouse.up()
+    return places
+
+
+@pytest.fixture
+def lens(page, server):
+    messages = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: messages.append(frame)))
+    open_address(page, f"{server}/lens")
+    page.wait_for_function(IS_SOLVED)
+    wait_until_still(page)
+    page.wait_for_timeout(500)
+    page.messages = messages
+    assert messages  # the page itself was asked for in this way
+    return page
+
+
+def test_no_message_goes_to_the_server_while_the_strength_is_dragged_for_five_seconds(lens):
+    before = len(lens.messages)
+    curve = lens.locator(".lens .picture path.chosen").get_attribute("d")
+    assert len(drag_slider(lens, "Strength", 5)) > 20
+    assert lens.locator(".lens .picture path.chosen").get_attribute("d") == curve
+    for name in ("Modules", "Splits", "From step"):
+        drag_slider(lens, name, 0.5)
+    assert lens.locator(".lens .picture path.chosen").get_attribute("d") != curve
+    assert len(lens.messages) == before
+
+
+def test_the_marker_is_dragged_along_its_curve_and_boundaries_of_modules_along_the_layers(lens):
+    box = lens.locator(".lens .picture svg").bounding_box()
+    lens.mouse.move(box["x"] + box["width"] / 2, box["y"] + 100)
+    lens.mouse.down()
+    first = lens.evaluate(f"{STATE}.q")
+    lens.mouse.move(box["x"] + box["width"] - 30, box["y"] + 350, steps=4)
+    lens.mouse.up()
+    assert lens.evaluate(f"{STATE}.q") > first
+    lens.get_by_label("Modules", exact=True).fill("2")
+    lens.wait_for_function(f"{STATE}.moduleOf.join('') === '001122'")
+    handle = lens.get_by_role("slider", name="Boundary between modules 1 and 2")
+    box = handle.bounding_box()
+    cell = lens.locator(".lens .cell").first.bounding_box()["width"]
+    lens.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5)
+    lens.mouse.down()
+    lens.mouse.move(box["x"] - cell, box["y"] + 5, steps=4)
+    lens.mouse.up()
+    assert lens.evaluate(f"{STATE}.moduleOf.join('')") == "011122"
+    expect(lens.get_by_text("3, cut by hand")).to_be_visible()
+    handle.press("ArrowRight")
+    assert lens.evaluate(f"{STATE}.moduleOf.join('')") == "001122"
+
+
+def test_the_difference_to_gem_is_told_with_its_interval_and_never_for_gem_itself(lens):
+    words = lens.locator(".lens .words")
+    expect(words).to_contain_text("6 seeds")
+    expect(words).to_contain_text("95 %:")
+    lens.get_by_label("Splits", exact=True).fill("0")
+    expect(words).to_contain_text("This is GEM itself")
+    lens.get_by_role("button", name="cosine", exact=True).click()
+    expect(words).to_contain_text("as cosines")
+
+
+@pytest.mark.parametrize(("seeds", "sentence"), [(1, "nothing is claimed"), (3, "it takes at least 4 to tell")])
+def test_with_few_seeds_no_difference_is_claimed(lens, seeds, sentence):
+    lens.evaluate(
+        """(seeds) => {
+            const host = document.querySelector('.lens'), { data } = host.lens;
+            const few = { ...data, recordings: data.recordings.slice(0, seeds) };
+            new host.lens.constructor(host, few);
+        }""",
+        seeds,
+    )
+    expect(lens.locator(".lens .words")).to_contain_text(sentence)
+    expect(lens.locator(".lens .words")).not_to_contain_text("95 %")
+
+
+def test_recordings_of_other_loops_are_opened_from_files(lens, tmp_path):
+    lens.get_by_text("Open files", exact=True).click()
+    chooser = lens.locator("input[type=file]")
+    chooser.set_input_files([file_of(0), file_of(1)])
+    expect(lens.locator(".lens .words")).to_contain_text("it takes at least 4 to tell")
+    expect(lens.get_by_role("button", name="Train this", exact=True)).to_have_count(0)
+    other = tmp_path / "other.lens"
+    other.write_text("no recording")
+    chooser.set_input_files(other)
+    expect(lens.get_by_text("no recording of mgem, or it is damaged")).to_be_visible()
+
+
+def test_what_was_chosen_is_trained_after_a_question(lens):
+    lens.get_by_label("Splits", exact=True).fill("1")
+    lens.get_by_role("button", name="Train this", exact=True).click()
+    question = lens.get_by_role("dialog")
+    expect(question.get_by_text("d-mGEM(2)")).to_be_visible()
+    expect(question.get_by_text("6 runs")).to_be_visible()
+    expect(question.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
+
+
+def test_the_saved_file_is_dragged_without_a_server(lens, browser, tmp_path):
+    lens.get_by_label("Splits", exact=True).fill("1")
+    with lens.expect_download() as download:
+        lens.get_by_role("button", name="Save as HTML", exact=True).click()
+    file = tmp_path / "lens.html"
+    download.value.save_as(file)
+    requests = []
+    context = browser.new_context(viewport={"width": 1280, "height": 1250}, offline=True)
+    alone = context.new_page()
+    errors = []
+    alone.on("pageerror", lambda error: errors.append(str(error)))
+    alone.on("request", lambda request: requests.append(request.url))
+    open_lens(alone, file.as_uri())
+    assert alone.evaluate("document.querySelector('.lens .words').textContent.startsWith('1 module, 2 splits')")
+    assert len(drag_slider(alone, "Strength", 1)) > 5
+    assert requests == [file.as_uri()]
+    assert not errors
+    context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_lens_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, scheme, width):
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1000})
+    page = open_address(context.new_page(), f"{server}/lens")
+    page.wait_for_function(IS_SOLVED)
+    wait_until_still(page)
+    assert not serious_faults(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()

@@ -1,0 +1,96 @@
+"""The dual problems that the browser solves have the solutions that Python finds."""
+
+import numpy as np
+import pytest
+from components import FOLDER
+
+from mgem_core.dual import RIDGE, Restriction, solve_module
+from mgem_core.lens_path import paths
+
+KINDS = ("random", "nearly parallel", "duplicate", "opposite", "zero", "tied", "scaled", "orthogonal to g")
+PROBLEMS, P = 504, 40
+SOLVE = """(problems) => problems.map(({ A, b, weights, knobs, squaredNorm, strengths }) => {
+    const path = dualPath(Float64Array.from(A), Float64Array.from(b), weights, knobs, squaredNorm);
+    return strengths.map((q) => [...valueAt(path, q)]);
+})"""
+
+pytestmark = pytest.mark.slow
+
+
+def rows_of(kind, C, rng):
+    G = rng.normal(size=(C, P))
+    if kind == "nearly parallel":
+        G = G[:1] + 0.1 * G
+    elif kind == "duplicate":
+        G[C // 2] = G[0]
+    elif kind == "opposite":
+        G[C // 2] = -G[0]
+    elif kind == "zero":
+        G[C // 2] = 0
+    elif kind == "tied":
+        G = np.eye(C, P)
+    elif kind == "scaled":
+        G *= 10.0 ** rng.integers(-6, 6, (C, 1))
+    return G
+
+
+def problem(number):
+    """Every kind of rows with every solver, strength and trigger, and 1 to 19 rows."""
+    rng = np.random.default_rng(number)
+    kind, C = KINDS[number % len(KINDS)], int(rng.choice([1, 2, 3, 6, 12, 19]))
+    G = rows_of(kind, C, rng)
+    g = np.full(P, -1.0) if kind == "tied" else rng.normal(size=P)
+    if kind == "orthogonal to g":
+        g = g - np.linalg.lstsq(G, G @ g, rcond=None)[0]
+    solver, trigger = ("exact", "exact", "approx")[number % 3], ("always", "violation")[number // 3 % 2]
+    kind_of_strength = ("dual-floor", "margin")[number // 8 % 2]
+    is_absolute = (
+        number // 16 % 2 and kind != "scaled"
+    )  # for rows of so many scales, quadprog itself finds no solution then
+    ridge, ridge_kind = (1e-3, "absolute") if is_absolute else (RIDGE, "relative")
+    return {
+        "G": G,
+        "g": g,
+        "weights": rng.uniform(0.2, 1, C),
+        "strengths": [0.0, *10 ** rng.uniform(-2, 1.5, 5)],
+        "knobs": {"solver": solver, "kind": kind_of_strength, "trigger": trigger, "ridge": ridge, "ridgeKind": ridge_kind},
+    }
+
+
+def for_browser(one):
+    G, g = one["G"], one["g"]
+    numbers = {"A": (G @ G.T).ravel().tolist(), "b": (G @ g).tolist(), "squaredNorm": float(g @ g)}
+    return {**numbers, "weights": one["weights"].tolist(), "strengths": one["strengths"], "knobs": one["knobs"]}
+
+
+def expected(one, q):
+    """v by quadprog or the closed form. Rounding decides whether a row at right angles to g is violated: such b are 0."""
+    G, g, knobs = one["G"], one["g"], one["knobs"]
+    b = G @ g
+    b[np.abs(b) < 1e-12 * np.linalg.norm(G, axis=1) * np.linalg.norm(g)] = 0
+    restriction = Restriction(
+        tuple(q * one["weights"]), knobs["kind"], knobs["solver"], knobs["trigger"], knobs["ridge"], knobs["ridgeKind"]
+    )
+    return solve_module(G @ G.T, b, restriction).v
+
+
+def test_the_browser_solves_as_python_does(page):
+    page.goto("about:blank")
+    page.add_script_tag(content=(FOLDER / "solver.js").read_text())
+    problems = [problem(number) for number in range(PROBLEMS)]
+    found = page.evaluate(SOLVE, [for_browser(one) for one in problems])
+    compared = 0
+    for one, values in zip(problems, found, strict=True):
+        G, g, knobs = one["G"], one["g"], one["knobs"]
+        with_path = knobs["solver"] == "exact" and knobs["trigger"] == "always"
+        if with_path:
+            ridge = (knobs["ridge"], knobs["ridgeKind"])
+            path = paths((G @ G.T)[None], (G @ g)[None], one["weights"], knobs["kind"], *ridge)
+        for q, v in zip(one["strengths"], values, strict=True):
+            z = g + expected(one, q) @ G
+            tolerance = 1e-6 * max(np.linalg.norm(z), np.linalg.norm(g))
+            assert np.linalg.norm(g + v @ G - z) <= tolerance, knobs
+            if with_path:
+                assert np.linalg.norm(v @ G - path.at(np.array([q]))[0, 0] @ G) <= tolerance, knobs
+                compared += 1
+    assert compared > 500
