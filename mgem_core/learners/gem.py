@@ -11,7 +11,6 @@ from mgem_core.errors import UsageError
 from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
 from mgem_core.randomness import rng
-from mgem_core.text import strength as strength_text
 
 if TYPE_CHECKING:
     import torch
@@ -136,8 +135,9 @@ def caution(config: RunConfig) -> str:
     safe = SAFE_SUM_OF_SPLITS if corrects_again else SAFE_SUM_OF_FLOORS
     if floors <= 1.05 * safe:
         return ""
+    strengths = ", ".join(f"{q:g}" for q in np.atleast_1d(config.strength))
     return (
-        f"{config.label} with strength {strength_text(config.strength)} has floors of {floors:g} in all in the last task. "
+        f"{config.label} with strength {strengths} has floors of {floors:g} in all in the last task. "
         f"Where they exceeded {safe:g}, accuracy fell far; try a strength of at most {safe / past / splits:.2g}, or "
         "step_length gradient."
     )
