@@ -58,7 +58,7 @@ def by_network(runs: pd.DataFrame) -> pd.DataFrame:
             raise UsageError(f"nothing to show: {reason}; set validation, or run one configuration of each method.")
         chosen = of[of["configuration"] == configuration]
         row = {"network": network, "line": line, "label": line, "family": of["family"].iloc[0]}
-        row |= {"q": chosen["strength"].iloc[0], "seeds": len(chosen), "compared": compared}
+        row |= {"q": chosen["strength"].iloc[0], "seeds": len(chosen)}
         for name in PANELS:
             values = chosen[name].astype(float) if name in chosen else pd.Series(dtype=float)
             row[name] = values.mean()
@@ -68,7 +68,7 @@ def by_network(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def tidy(rows: pd.DataFrame, view: View) -> pd.DataFrame:
-    columns = rows.drop(columns=["label", "family", "compared"]).rename(columns={"line": "method"})
+    columns = rows.drop(columns=["label", "family"]).rename(columns={"line": "method"})
     return columns.assign(q=_points.strengths(rows["q"]))
 
 
