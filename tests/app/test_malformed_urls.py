@@ -10,16 +10,16 @@ from small_store import small_store
 
 EXPLORE = (
     *("sweep", "on", "axes", "pair", "after", "front", "chosen", "marked"),
-    *("plots", "gradient", "errors", "baseline", "measure", "cells", "difference"),
+    *("plots", "gradient", "errors", "baseline", "measure", "cells", "difference", "best"),
 )
 RUNS = ("sweep", "runs", "list", "find", "benchmark", "status")
-PARAMETERS = {"explore": EXPLORE, "runs": RUNS, "paper": ("table", "scale")}
+PARAMETERS = {"explore": EXPLORE, "runs": RUNS, "paper": ("table", "scale"), "lens": ("of",)}
 VALID = {
     **{"sweep": "s1", "on": "mnist5k-rotations", "axes": "cosine", "pair": "1 → 2", "after": "1", "front": "true"},
     **{"chosen": "0123abcd", "marked": "0123abcd,4567ef01", "runs": "r1,r2", "list": "Sweeps", "find": "gem r1"},
     **{"benchmark": "mnist5k-rotations", "status": "finished", "plots": "Map", "gradient": "batch", "errors": "every seed"},
     **{"baseline": "p-mGEM(4)", "measure": "FWD", "cells": "values", "difference": "ACC at the best strength"},
-    **{"table": "Table 2 · Digit-Five", "scale": "short"},
+    **{"table": "Table 2 · Digit-Five", "scale": "short", "best": "true", "of": "r1"},
 }
 TOO_LONG = ("r" + "1" * 5000, "s" + "1" * 5000)  # Python refuses to read so long a number
 ODD = [
