@@ -79,8 +79,8 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
     measures = np.array([values for values, _ in of_runs], float).reshape(-1, len(MEASURES))
     learned = np.array([len(curve) for _, curve in of_runs], int)
     if view.after is None:  # a run that did not finish has no result
-        learned[runs["status"].isin(NO_RESULT)] = 0
-        measures[learned == 0] = np.nan
+        without_result = runs["status"].isin(NO_RESULT)
+        learned[without_result], measures[without_result] = 0, np.nan
     measures[~np.isfinite(measures)] = np.nan  # a diverging run has no place in a plot
     separate = ~runs["method"].map(shares_network).to_numpy(bool)
     measures[np.ix_(separate, [MEASURES.index("fwd"), MEASURES.index("bwd")])] = np.nan  # without sharing, no transfer

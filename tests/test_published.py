@@ -7,15 +7,23 @@ import pandas as pd
 import pytest
 from trained_store import SPEC, trained_store
 
-from mgem_core import UsageError, analysis, frames, paired
+from mgem_core import UsageError, analysis, frames, paired, recordings, run
 from mgem_core.analysis import View
 from mgem_core.cells import find_result
 from mgem_core.cli import main
 from mgem_core.measurements import read_measurements
 from mgem_core.paper import TABLES
 from mgem_core.published import FOLDER, append, pack, read
+from mgem_core.published.recorded import ask_recording
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
+
+RECORDED = SweepSpec(
+    base={
+        **{"tasks": 2, "iterations": 20, "memory": 20, "strength": 0.5, "trigger": "always", "network": "mlp"},
+        **{"probe_every": 5, "snap_every": 5, "probe_samples": 100},
+    }
+)
 
 
 @pytest.fixture(scope="module")
@@ -171,3 +179,21 @@ def test_a_peak_memory_that_cannot_be_is_refused(tmp_path, monkeypatch, capsys, 
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     assert main(["publish", "-o", str(tmp_path / "x.jsonl"), "--peak-memory-mb", value]) == 2
     assert "it must be a number above 0." in capsys.readouterr().err
+
+
+def test_the_lens_answers_as_the_recorded_run_itself_was_probed(tmp_path):
+    store = Store(tmp_path / "runs.db")
+    store.submit(RECORDED)
+    [trained] = RECORDED.runs()
+    store.record([(1, event) for event in run(trained)])
+    finer = trained.model_copy(update={"modules": 3, "strength": 2.0})
+    append(tmp_path / "asked.jsonl", ask_recording(recordings.of_run(store, 1), trained, [trained, finer]))
+    runs, measured = read("asked", tmp_path)
+    assert runs["steps_of"].tolist() == ["GEM, strength 0.5"] * 2
+    assert runs["acc"].isna().all()
+    [probed] = read_measurements(store, [1]).values()
+    np.testing.assert_allclose(measured[1].pairs[0, 1], probed.pairs[0, 1], rtol=1e-4)
+    points = analysis.points(runs, measured, View())
+    assert points["line"].tolist() == ["GEM", "p-mGEM(3)"]
+    assert points[["x", "y"]].notna().all(axis=None)
+    assert points["x"].nunique() == 2

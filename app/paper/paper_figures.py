@@ -78,7 +78,7 @@ def show_published(name: str) -> None:
     except UsageError as error:
         st.info(escape_markdown(f"{str(error)[:1].upper()}{str(error)[1:]}"))
         return
-    st.caption(escape_markdown(f"Our runs: {scale_in_words(published.read(name)[0])}."))
+    st.caption(escape_markdown(f"Ours: {scale_in_words(published.read(name)[0])}."))
     st.markdown(escape_markdown(subtitle))
     height = plain["layout"].get("height", PLOT_HEIGHT)
     components.show_plot(plain, name, f"{figure.title}: {subtitle}", revision=view.axes, height=height)
@@ -91,14 +91,18 @@ def show_published(name: str) -> None:
 
 
 def scale_in_words(runs: pd.DataFrame) -> str:
-    """What the runs of a figure trained, which may be less than in the paper: 2 tasks × 20 steps × 25 images, memory 32."""
+    """What the runs of a figure trained, which may be less than in the paper: 2 tasks × 20 steps × 25 images, memory 32.
+
+    Where the lens answered, it says at whose steps.
+    """
 
     def values(name: str) -> str:
         return " or ".join(f"{value:g}" for value in sorted(runs[name].dropna().unique()))
 
     benchmarks = ", ".join(benchmark_title(name) for name in analysis.benchmarks(runs))
     steps = f"{values('tasks')} tasks × {values('iterations')} steps × {values('batch_size')} images"
-    return f"{benchmarks}, {steps}, memory {values('memory')}"
+    asked = [f"solved at the recorded steps of {run}, not trained" for run in runs[published.STEPS_OF].dropna().unique()]
+    return ", ".join([benchmarks, steps, f"memory {values('memory')}", *asked])
 
 
 def _choose_axes(name: str) -> Axes:

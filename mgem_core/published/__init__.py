@@ -1,6 +1,7 @@
 """Results that come with the tool: finished runs as lines of JSON, a file per table or figure of the paper.
 
-`mgem publish` writes these files from stores; nobody edits them by hand.
+`mgem publish` writes these files from stores; nobody edits them by hand. A line may also say what the lens answers for a
+configuration at the recorded steps of another run (`recorded.py`); it has no accuracies.
 """
 
 import json
@@ -24,6 +25,7 @@ from mgem_core.version import VERSION
 FOLDER = Path(__file__).parent
 NUMBERS = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
 MEASURED_OUTSIDE = ("peak_memory_mb",)  # of the process that trained the run; only some lines have it
+STEPS_OF = "steps_of"  # of a line that the lens answered: the run that was trained, like "GEM, strength 0.5"
 Line = dict[str, Any]
 
 
@@ -37,14 +39,14 @@ def pack(store: Store, runs: Sequence[int] | None = None) -> list[Line]:
 def _line(record: dict[str, Any], measured: Measurements) -> Line:
     return {
         **{name: record[name] for name in ("label", "status")},
-        **{name: _rounded(record[name], 7) for name in NUMBERS},
+        **{name: rounded(record[name], 7) for name in NUMBERS},
         "matrix": [[value if value is None else round(value, 2) for value in row] for row in record["matrix"]],
-        "pairs": {f"{s},{t}": [_rounded(value, 6) for value in values] for (s, t), values in measured.pairs.items()},
+        "pairs": {f"{s},{t}": [rounded(value, 6) for value in values] for (s, t), values in measured.pairs.items()},
         **{"fingerprint": record["fingerprint"], "version": VERSION, "config": record["config"]},
     }
 
 
-def _rounded(value: float | None, digits: int) -> float | None:
+def rounded(value: float | None, digits: int) -> float | None:
     """So many significant digits; what is not a number becomes None, as JSON has no NaN."""
     return None if value is None or not np.isfinite(value) else float(f"{value:.{digits}g}")
 
@@ -116,7 +118,7 @@ def _read(path: Path, version: int) -> tuple[pd.DataFrame, dict[int, Measurement
 
 
 def _frame(lines: Sequence[Line]) -> tuple[pd.DataFrame, dict[int, Measurements]]:
-    columns = [*frames.COLUMNS, *MEASURED_OUTSIDE, "config"]
+    columns = [*frames.COLUMNS, *MEASURED_OUTSIDE, STEPS_OF, "config"]
     of_ended_runs = {"attempts": 1, "step": 0, "progress": 1.0}
     records = [
         {**of_ended_runs, **line, "id": number, "task": line["config"]["tasks"], "config": _stored(line)}

@@ -1,0 +1,34 @@
+"""What the lens answers for many configurations at the recorded steps of one run, as lines of results."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mgem_core.config import RunConfig
+from mgem_core.lens import Setting, answers
+from mgem_core.lens_steps import steps_of
+from mgem_core.published import NUMBERS, STEPS_OF, Line, rounded
+from mgem_core.recordings import Recording
+from mgem_core.text import strength
+from mgem_core.version import VERSION
+
+
+def ask_recording(recording: Recording, trained: RunConfig, configs: Sequence[RunConfig]) -> list[Line]:
+    """A line for each config: what it would have done at the recorded steps, which the run `trained` took."""
+    settings = [Setting.of(config.model_dump()) for config in configs]
+    products: list[dict[str, list[float | None]]] = [{} for _ in configs]
+    for t in recording.tasks:
+        steps = steps_of(recording, t)
+        found = answers(steps, settings)
+        for s in range(steps.past):
+            means = np.concatenate([found.on_axes(axes, s) for axes in ("raw", "unit", "cosine")]).mean(axis=2)
+            for of_config, values in zip(products, means.T, strict=True):
+                of_config[f"{s},{t}"] = [rounded(value, 6) for value in values]
+    return [
+        {
+            **{"label": config.label, "status": "finished", **dict.fromkeys(NUMBERS), "matrix": [], "pairs": pairs},
+            STEPS_OF: f"{trained.label}, strength {strength(trained.strength)}",
+            **{"fingerprint": "", "version": VERSION, "config": config.model_dump(mode="json")},
+        }
+        for config, pairs in zip(configs, products, strict=True)
+    ]

@@ -1,0 +1,51 @@
+"""Figure 2 of the paper at its own scale, from recorded runs: `python -m perf.figure_2 STORE FILE` publishes it.
+
+Every point of the figure is a configuration, which would take hours each on a CPU, because both true gradients have 2,500
+images. So GEM alone is trained and recorded, and the lens solves all configurations at its steps. A batch norm makes the
+mean of two memory rows another row than that of all samples, so every number of splits is recorded by itself.
+"""
+
+import sys
+from pathlib import Path
+
+from mgem_core import RunConfig, recordings
+from mgem_core.presets import PRESETS
+from mgem_core.published import append
+from mgem_core.published.recorded import ask_recording
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+STRENGTHS = [3.0, 10.0]  # besides those of the paper, which end at 1
+RECORDED = {"benchmark": "split-cifar100", "tasks": 2, "strength": 0.5, "probe_every": 0, "probe_samples": 2500}
+
+
+def asked() -> list[RunConfig]:
+    """The configurations of the preset, and each with larger strengths."""
+    spec = PRESETS["figure-2"].spec
+    runs = spec.runs()
+    more = [run.model_copy(update={"strength": q}) for run in runs if run.strength == 1.0 for q in STRENGTHS]
+    return [*runs, *more]
+
+
+def recorded(splits: int) -> SweepSpec:
+    return SweepSpec(base={**RECORDED, "snap_every": 25, "snap_splits": splits}, grid={"seed": [0, 1, 2, 3]})
+
+
+def main(path: Path, file: Path) -> None:
+    """What the store has of the recorded runs is published; `mgem work` trains those that it lacks."""
+    store = Store(path)
+    for splits in (1, 2, 3):
+        sweep = store.submit(recorded(splits), f"Figure 2, recorded with {splits} splits")
+        for run in store.run_records(store.run_ids(sweep)):
+            if run["status"] != "finished":
+                print(f"r{run['id']}, seed {run['config']['seed']}, is {run['status']}; mgem resume s{sweep}")
+                continue
+            trained = RunConfig.model_validate(run["config"])
+            configs = [one for one in asked() if (one.splits, one.seed) == (splits, trained.seed)]
+            lines = ask_recording(recordings.of_run(store, run["id"]), trained, configs)
+            print(f"seed {trained.seed}, {splits} splits: {append(file, lines)} of {len(lines)} lines are new")
+    store.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

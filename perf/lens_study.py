@@ -1,0 +1,145 @@
+"""Does the lens tell what training will do? Its predictions, from recorded steps of GEM, against runs that were trained.
+
+`python -m perf.lens_study STORE` trains what the store lacks and prints the tables of docs/lens.md. Everything is on the
+second of two tasks, on axes per unit ‖z‖. Every step is restricted: with the trigger violation, some seeds have next to no
+step in the recorded task that is, and there is nothing to predict.
+"""
+
+import sys
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from mgem_core import analysis, frames, paired, partition, recordings
+from mgem_core.analysis import View
+from mgem_core.lens import Setting, answers
+from mgem_core.lens_steps import Steps, steps_of
+from mgem_core.measurements import read_measurements
+from mgem_core.networks._layer import Layer
+from mgem_core.runner.local import LocalPool
+from mgem_core.runner.work import Runner
+from mgem_core.store import Store
+from mgem_core.sweeps import SweepSpec
+
+BENCHMARKS = ("mnist5k-rotations", "mnist5k-permutations", "mnist5k-split")
+SEEDS = list(range(6))
+HOW: dict[str, Any] = {"trigger": "always", "step_length": "gradient"}  # as in the paper's equations, and a strength turns z alone
+RUN = {"tasks": 2, "iterations": 100, "memory": 252, **HOW}
+RECORDED = {**RUN, "strength": 0.5, "snap_every": 5, "snap_splits": 6, "probe_every": 0}
+TRAINED = {**RUN, "probe_every": 5}
+SPLITS, STRENGTHS = [1, 2, 6], [0.0, 0.3, 1.0, 3.0]  # and one module, or one per layer
+CURVE = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]  # of strengths, for frontiers at equal retention
+OUTCOMES = {"x": "⟨g_s,z⟩/‖z‖", "y": "⟨g_t,z⟩/‖z‖", "bwd": "BWD", "fwd": "FWD", "acc": "ACC"}
+
+
+def train(store: Store, spec: SweepSpec, workers: int) -> pd.DataFrame:
+    """The runs of a sweep with their measures, after those that the store lacks were trained."""
+    sweep = store.submit(spec)
+    pool = LocalPool(workers)
+    runner = Runner(store, pool)
+    while runner.active or store.has_queued_runs():
+        runner._tick()
+    pool.close()
+    runs = frames.runs(store, sweep)
+    ids = runs["id"].tolist()
+    return analysis.run_measures(runs, read_measurements(store, ids), View(axes="unit", pair=(0, 1)))
+
+
+def recorded_steps(store: Store, benchmark: str, workers: int) -> list[Steps]:
+    """Of every seed, the second task."""
+    runs = train(store, SweepSpec(base={"benchmark": benchmark, **RECORDED}, grid={"seed": SEEDS}), workers)
+    return [steps_of(recordings.of_run(store, run), 1) for run in runs.sort_values("seed")["id"]]
+
+
+def predicted(steps: Steps, settings: Sequence[Setting]) -> np.ndarray:
+    """x and y of each setting [2, settings], means over the recorded steps."""
+    x, y, _ = answers(steps, settings).on_axes("unit", 0)
+    return np.stack([x, y]).mean(axis=2)
+
+
+def orders(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> None:
+    """Spearman's rho, within each seed, of what is predicted and what the trained runs have."""
+    modules = [1, len(steps[0].layers)]
+    grid: dict[str, list[Any]] = {"modules": modules, "splits": SPLITS, "strength": STRENGTHS, "seed": SEEDS}
+    runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid), workers)
+    keys = list(product(modules, SPLITS, STRENGTHS))
+    settings = [Setting(*key, **HOW) for key in keys]
+    lens = np.stack([predicted(one, settings) for one in steps])  # [seeds, 2, settings]
+    floors = np.array([splits * q for _, splits, q in keys])
+    predictions = {"x": lens[:, 0], "y": lens[:, 1], "bwd": lens[:, 0], "fwd": lens[:, 1], "acc": lens.sum(axis=1)}
+    print(f"\n{benchmark}: Spearman's rho over {len(keys)} configurations")
+    print("| trained | the lens | another seed's training | K · q alone |\n|---|---|---|---|")
+    for name, title in OUTCOMES.items():
+        values = trained(runs, name, keys)
+        others = (values.sum(axis=0) - values) / (len(values) - 1)
+        by_others = [rho(*pair) for pair in zip(others, values, strict=True)]
+        by_lens = [rho(*pair) for pair in zip(predictions[name], values, strict=True)]
+        by_floors = [rho(floors, one) for one in values]
+        print(f"| {title} | {interval(by_lens)} | {interval(by_others)} | {interval(by_floors)} |", flush=True)
+
+
+def trained(runs: pd.DataFrame, measure: str, keys: Sequence[tuple[int, int, float]]) -> np.ndarray:
+    """[seeds, configurations]"""
+    found = runs.pivot(index="seed", columns=["modules", "splits", "strength"], values=measure)
+    return found.sort_index()[list(keys)].to_numpy(float)
+
+
+def rho(one: np.ndarray, other: np.ndarray) -> float:
+    return float(spearmanr(one, other).statistic)
+
+
+def interval(values: Sequence[float], digits: int = 2) -> str:
+    found = paired.estimate(np.array(values))
+    return "—" if found is None else f"{found.mean:+.{digits}f} ({found.low:+.{digits}f} … {found.high:+.{digits}f})"
+
+
+def contiguous(layers: Sequence[Layer]) -> list[int | dict[str, int]]:
+    """All ways to group neighbouring tensors in modules, the single module first."""
+    tensors = sum(len(layer.tensors) for layer in layers)
+    cuts = product((0, 1), repeat=tensors - 1)
+    return [partition.simplest_modules(layers, (0, *np.cumsum(cut).tolist())) for cut in cuts]
+
+
+def frontier_rows(steps: Sequence[Steps], modules: Sequence[Any]) -> pd.DataFrame:
+    """What the lens predicts of each partition at each strength, as `paired` takes it."""
+    rows = []
+    for seed, one in enumerate(steps):
+        settings = [Setting(each, 1, q, **HOW) for each in modules for q in CURVE]
+        for setting, (x, y) in zip(settings, predicted(one, settings).T, strict=True):
+            rows.append({"line": str(setting.modules), "q": setting.strength, "seed": seed, "x": x, "y": y})
+    return pd.DataFrame(rows).assign(is_finished=True, acc=np.nan, fwd=np.nan, bwd=np.nan)
+
+
+def best(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> None:
+    """The partition that should learn most at equal retention, chosen on every other step, and trained against GEM."""
+    modules = contiguous(steps[0].layers)
+    choosing, judging = ([one.at(slice(start, None, 2)) for one in steps] for start in (0, 1))
+    verdicts = paired.compare(frontier_rows(choosing, modules), "1")
+    chosen = max(verdicts, key=lambda verdict: verdict.at_equal_x.mean if verdict.at_equal_x else -np.inf)
+    [winner] = [each for each in modules if str(each) == chosen.line]
+    [judged] = paired.compare(frontier_rows(judging, [1, winner]), "1")
+    grid: dict[str, list[Any]] = {"modules": [1, winner], "strength": CURVE, "seed": SEEDS}
+    runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid), workers)
+    [measured] = paired.compare(runs.assign(is_finished=True), "GEM")
+    print(f"{benchmark}: best of {len(modules)} partitions: {winner}")
+    for what, verdict in (("chosen on", chosen), ("judged on", judged), ("trained", measured)):
+        print(f"  {what}: {verdict.at_equal_x}, common {verdict.common:.2f}")
+    print(f"  {paired.in_words(measured)}", flush=True)
+
+
+def main() -> None:
+    store, workers = Store(Path(sys.argv[1])), 1
+    for benchmark in BENCHMARKS:
+        steps = recorded_steps(store, benchmark, workers)
+        orders(store, benchmark, steps, workers)
+        best(store, benchmark, steps, workers)
+    store.close()
+
+
+if __name__ == "__main__":
+    main()
