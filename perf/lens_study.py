@@ -28,7 +28,7 @@ from mgem_core.sweeps import SweepSpec
 
 BENCHMARKS = ("mnist5k-rotations", "mnist5k-permutations", "mnist5k-split")
 SEEDS = list(range(6))
-HOW: dict[str, Any] = {"trigger": "always", "step_length": "gradient"}  # as in the paper's equations, and a strength turns z alone
+HOW: dict[str, Any] = {"trigger": "always", "step_length": "gradient"}  # a strength turns z, and nothing else
 RUN = {"tasks": 2, "iterations": 100, "memory": 252, **HOW}
 RECORDED = {**RUN, "strength": 0.5, "snap_every": 5, "snap_splits": 6, "probe_every": 0}
 TRAINED = {**RUN, "probe_every": 5}
@@ -59,7 +59,7 @@ def recorded_steps(store: Store, benchmark: str, workers: int) -> list[Steps]:
 def predicted(steps: Steps, settings: Sequence[Setting]) -> np.ndarray:
     """x and y of each setting [2, settings], means over the recorded steps."""
     x, y, _ = answers(steps, settings).on_axes("unit", 0)
-    return np.stack([x, y]).mean(axis=2)
+    return np.asarray(np.stack([x, y]).mean(axis=2))
 
 
 def orders(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> None:
@@ -86,7 +86,7 @@ def orders(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -
 def trained(runs: pd.DataFrame, measure: str, keys: Sequence[tuple[int, int, float]]) -> np.ndarray:
     """[seeds, configurations]"""
     found = runs.pivot(index="seed", columns=["modules", "splits", "strength"], values=measure)
-    return found.sort_index()[list(keys)].to_numpy(float)
+    return np.asarray(found.sort_index()[list(keys)], float)
 
 
 def rho(one: np.ndarray, other: np.ndarray) -> float:
