@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 SAFE_SUM_OF_FLOORS = 20.0  # of all rows in the last task; measured, see docs/reproduction.md
-SAFE_SUM_OF_SPLITS = 8.0  # likewise, for the closed form with splits, which corrects for every split of a task anew
+SAFE_SUM_OF_FLOORS_APPROX = 8.0  # likewise, for the closed form, which corrects for every row anew
 
 
 class GEM(Learner):
@@ -131,15 +131,14 @@ def caution(config: RunConfig) -> str:
         return ""
     splits = 1 if config.strength_per == "task" else config.splits
     floors = splits * float(np.broadcast_to(config.strength, (past,)).sum())
-    corrects_again = config.solver == "approx" and config.splits > 1
-    safe = SAFE_SUM_OF_SPLITS if corrects_again else SAFE_SUM_OF_FLOORS
+    safe = SAFE_SUM_OF_FLOORS_APPROX if config.solver == "approx" else SAFE_SUM_OF_FLOORS
     if floors <= 1.05 * safe:
         return ""
     strengths = ", ".join(f"{q:g}" for q in np.atleast_1d(config.strength))
     return (
         f"{config.label} with strength {strengths} has floors of {floors:g} in all in the last task. "
-        f"Where they exceeded {safe:g}, accuracy fell far; try a strength of at most {safe / past / splits:.2g}, or "
-        "step_length gradient."
+        f"Where they exceeded {safe:g}, the accuracy of some or all seeds fell far; try a strength of at most "
+        f"{safe / past / splits:.2g}, or step_length gradient."
     )
 
 
