@@ -1,8 +1,8 @@
 """Does the lens tell what training will do? Its predictions, from recorded steps of GEM, against runs that were trained.
 
-`python -m perf.lens_study STORE` trains what the store lacks and prints the tables of docs/lens.md. Everything is on the
-second of two tasks, on axes per unit ‖z‖. Every step is restricted: with the trigger violation, some seeds have next to no
-step in the recorded task that is, and there is nothing to predict.
+`python -m perf.lens_study STORE` trains what the store lacks, prints the tables of docs/lens.md and draws its picture.
+Everything is on the second of two tasks, on axes per unit ‖z‖. Every step is restricted: with the trigger violation, some
+seeds have next to no such step in the recorded task, and there is nothing to predict.
 """
 
 import sys
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from scipy.stats import spearmanr
 
 from mgem_core import analysis, frames, paired, partition, recordings
@@ -34,6 +35,7 @@ RECORDED = {**RUN, "strength": 0.5, "snap_every": 5, "snap_splits": 6, "probe_ev
 TRAINED = {**RUN, "probe_every": 5}
 SPLITS, STRENGTHS = [1, 2, 6], [0.0, 0.3, 1.0, 3.0]  # and one module, or one per layer
 CURVE = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]  # of strengths, for frontiers at equal retention
+PICTURE = Path(__file__).parents[1] / "docs" / "lens-study.svg"
 OUTCOMES = {"x": "⟨g_s,z⟩/‖z‖", "y": "⟨g_t,z⟩/‖z‖", "bwd": "BWD", "fwd": "FWD", "acc": "ACC"}
 
 
@@ -62,8 +64,8 @@ def predicted(steps: Steps, settings: Sequence[Setting]) -> np.ndarray:
     return np.asarray(np.stack([x, y]).mean(axis=2))
 
 
-def orders(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> None:
-    """Spearman's rho, within each seed, of what is predicted and what the trained runs have."""
+def orders(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> pd.DataFrame:
+    """Print Spearman's rho, within each seed, of what is predicted and what the trained runs have; return these."""
     modules = [1, len(steps[0].layers)]
     grid: dict[str, list[Any]] = {"modules": modules, "splits": SPLITS, "strength": STRENGTHS, "seed": SEEDS}
     runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid), workers)
@@ -81,6 +83,7 @@ def orders(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -
         by_lens = [rho(*pair) for pair in zip(predictions[name], values, strict=True)]
         by_floors = [rho(floors, one) for one in values]
         print(f"| {title} | {interval(by_lens)} | {interval(by_others)} | {interval(by_floors)} |", flush=True)
+    return runs
 
 
 def trained(runs: pd.DataFrame, measure: str, keys: Sequence[tuple[int, int, float]]) -> np.ndarray:
@@ -132,12 +135,37 @@ def best(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> 
     print(f"  {paired.in_words(measured)}", flush=True)
 
 
+def draw(axes: Axes, steps: Sequence[Steps], runs: pd.DataFrame) -> None:
+    """Means over seeds: what the lens predicts as lines over the strength, and what was trained as points."""
+    layers = len(steps[0].layers)
+    for modules, splits, color, label in (
+        (1, 1, "#0072B2", "GEM"),
+        (layers, 1, "#D55E00", "p-mGEM, a module per layer"),
+        (1, 6, "#009E73", "d-mGEM(6)"),
+        (layers, 6, "#CC79A7", "md-GEM, both"),
+    ):
+        settings = [Setting(modules, splits, q, **HOW) for q in np.geomspace(0.01, 3.01, 60) - 0.01]
+        x, y = np.mean([predicted(one, settings) for one in steps], axis=0)
+        axes.plot(x, y, color=color, lw=1.5, label=label)
+        of = runs[(runs["modules"] == modules) & (runs["splits"] == splits)].groupby("strength")
+        axes.plot(of["x"].mean(), of["y"].mean(), color=color, marker="o", ms=5, ls=":", lw=0.8)
+    axes.set_xlabel("⟨g_s,z⟩ / ‖z‖")
+
+
 def main() -> None:
+    import matplotlib.pyplot as plt
+
     store, workers = Store(Path(sys.argv[1])), 1
-    for benchmark in BENCHMARKS:
+    figure, panels = plt.subplots(1, len(BENCHMARKS), figsize=(11, 3.6), layout="constrained")
+    for benchmark, axes in zip(BENCHMARKS, panels, strict=True):
         steps = recorded_steps(store, benchmark, workers)
-        orders(store, benchmark, steps, workers)
+        runs = orders(store, benchmark, steps, workers)
         best(store, benchmark, steps, workers)
+        draw(axes, steps, runs)
+        axes.set_title(benchmark)
+    panels[0].set_ylabel("⟨g_t,z⟩ / ‖z‖")
+    panels[0].legend(frameon=False, fontsize=8)
+    figure.savefig(PICTURE)
     store.close()
 
 
