@@ -23,7 +23,7 @@ from mgem_core.lens_steps import Steps, steps_of
 from mgem_core.measurements import read_measurements
 from mgem_core.networks._layer import Layer
 from mgem_core.runner.local import LocalPool
-from mgem_core.runner.work import Runner
+from mgem_core.runner.runner import Runner
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -42,11 +42,12 @@ OUTCOMES = {"x": "⟨g_s,z⟩/‖z‖", "y": "⟨g_t,z⟩/‖z‖", "bwd": "BWD"
 def train(store: Store, spec: SweepSpec, workers: int) -> pd.DataFrame:
     """The runs of a sweep with their measures, after those that the store lacks were trained."""
     sweep = store.submit(spec)
-    pool = LocalPool(workers)
-    runner = Runner(store, pool)
-    while runner.active or store.has_queued_runs():
-        runner._tick()
-    pool.close()
+    if store.has_queued_runs():
+        pool = LocalPool(workers)
+        outcome = Runner(store, pool).work(idle_seconds=0)
+        pool.close()
+        if outcome != "idle":
+            raise SystemExit(f"the store or the code is {outcome}; start again.")
     runs = frames.runs(store, sweep)
     ids = runs["id"].tolist()
     return analysis.run_measures(runs, read_measurements(store, ids), View(axes="unit", pair=(0, 1)))
