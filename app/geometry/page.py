@@ -1,0 +1,38 @@
+"""The page Geometry: Figure 1 of the paper to play with."""
+
+from typing import Any
+
+import components
+import session
+import streamlit as st
+
+from geometry.examples import PRESETS, methods
+from geometry.link import read_link
+from mgem_core import UsageError
+
+INTRODUCTION = (
+    "Every method of the GEM family turns the gradient g of the current batch into a direction z that agrees with gradients "
+    "on the memory. GEM restricts z by their mean ĝₛ alone, d-mGEM by the gradient of each split of the memory, p-mGEM by ĝₛ "
+    "in each module of the parameters; approx-GEM corrects row by row with a closed form. Here a network has two or three "
+    "parameters and one past task, whose memory has two splits, so that all of it can be seen."
+)
+
+
+def read_start() -> dict[str, Any]:
+    """What the URL asks for; nothing, and a message, if it cannot be read."""
+    try:
+        return read_link(st.query_params.to_dict())
+    except UsageError as error:
+        st.warning(f"This link cannot be read, so the picture starts with its first example: {error}.")
+        return {}
+
+
+def show_page() -> None:
+    session.show_toast()
+    session.show_notices()
+    st.title("The geometry of gradient restriction")
+    st.markdown(INTRODUCTION)
+    components.show_geometry(methods(), [preset._asdict() for preset in PRESETS], read_start(), "geometry")
+
+
+show_page()
