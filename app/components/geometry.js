@@ -2,7 +2,7 @@
 // makes of them. Everything is computed here; the URL follows once something is let go.
 const NAMES = ["g", "g1", "g2"];
 const LARGEST = 100; // of a coordinate; app/geometry/link.py accepts the same
-const DEFAULTS = { dimensions: 2, strength: 0, kind: "dual-floor", trigger: "violation", turn: [-35, 22] };
+const DEFAULTS = { dimensions: 2, strength: 0, kind: "dual-floor", trigger: "violation", turn: [10, 26] };
 
 class Geometry {
   constructor(host, content, { start = {}, standalone, isInURL } = {}) {

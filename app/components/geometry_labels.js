@@ -14,7 +14,7 @@ function placeLabels(labels, segments, width, height) {
       for (const gap of [reach, reach + 8, reach + 18]) {
         const angle = Math.atan2(away[1], away[0]) + (2 * Math.PI * i) / ANGLES, [x, y] = [Math.cos(angle), Math.sin(angle)];
         const distance = gap + half[0] * Math.abs(x) + half[1] * Math.abs(y), centre = [at[0] + x * distance, at[1] + y * distance];
-        const turned = Math.min(i, ANGLES - i), cost = 0.5 * turned + 0.5 * (gap - reach) + boxCost(centre, half, placed, segments, labels, width, height);
+        const turned = Math.min(i, ANGLES - i), cost = 0.5 * turned + 0.5 * (gap - reach) + boxCost(centre, half, gap, placed, segments, labels.filter((other) => other.at !== at), width, height);
         if (cost < best) [best, chosen] = [cost, centre];
       }
     }
@@ -23,11 +23,15 @@ function placeLabels(labels, segments, width, height) {
   });
 }
 
-function boxCost([x, y], [w, h], placed, segments, labels, width, height) {
+function boxCost([x, y], [w, h], gap, placed, segments, others, width, height) {
   let cost = 0;
   if (x - w < 2 || x + w > width - 2 || y - h < 2 || y + h > height - 2) cost += 200;
   for (const [[px, py], [pw, ph]] of placed) if (Math.abs(x - px) < w + pw + 2 && Math.abs(y - py) < h + ph) cost += 60;
-  for (const { at } of labels) if (Math.abs(x - at[0]) < w + 8 && Math.abs(y - at[1]) < h + 8) cost += 30;
+  for (const { at } of others) { // a name must not cover the tip of another arrow, nor seem to belong to it
+    const distance = Math.hypot(Math.max(0, Math.abs(x - at[0]) - w), Math.max(0, Math.abs(y - at[1]) - h));
+    if (distance < 8) cost += 30;
+    else if (distance < 1.3 * gap) cost += 12;
+  }
   for (const [one, other] of segments) if (crosses([x, y], [w, h], one, other)) cost += 14;
   return cost;
 }

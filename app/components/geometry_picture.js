@@ -50,10 +50,9 @@ class Picture {
   fit(vectors, zs, isWanted) {
     const reach = Math.max(...vectors.map(lengthOf), 0.1), origin = vectors[0].map(() => 0);
     const points = [origin, ...vectors, ...zs.filter((z) => lengthOf(z) <= FARTHEST * reach)], radius = Math.max(...points.map(lengthOf), reach);
-    const seen = points.map((point) => (origin.length === 2 ? point : [0, radius])), sides = Math.min(72, this.width / 6), ends = 44;
-    const range = (values) => [Math.min(...values), Math.max(...values)];
-    const [left, right] = origin.length === 2 ? range(seen.map(([x]) => x)) : [-radius, radius];
-    const [low, high] = origin.length === 2 ? range(seen.map(([, y]) => y)) : [-radius, radius];
+    const isFlat = origin.length === 2, [sides, ends] = isFlat ? [Math.min(72, this.width / 6), 44] : [30, 30]; // room for names
+    const range = (i) => (isFlat ? [Math.min(...points.map((point) => point[i])), Math.max(...points.map((point) => point[i]))] : [-radius, radius]);
+    const [[left, right], [low, high]] = [range(0), range(1)];
     const scale = Math.min((this.width - 2 * sides) / Math.max(right - left, reach), (this.height - 2 * ends) / Math.max(high - low, reach));
     const centre = [this.width / 2 - (scale * (left + right)) / 2, this.height / 2 + (scale * (low + high)) / 2];
     const isOutside = () => points.some((point) => {
@@ -66,14 +65,15 @@ class Picture {
   draw({ g, rows, methods, results, restrictions, names }) {
     const zero = g.map(() => 0), start = this.place(zero), isFlat = g.length === 2;
     isFlat ? this.drawPlane() : this.drawSpace(g, rows, results);
+    this.sets.classList.toggle("space", !isFlat);
     this.sets.replaceChildren(...restrictions.flatMap(({ method, list }) => this.setOf(method, list)));
     this.paths.replaceChildren(...results.flatMap(({ method, result }) => this.pathsOf(method, result, g, rows)));
     const mean = meanOf(rows), tips = { g, g1: rows[0], g2: rows[1] };
-    const width = (i) => 2.2 + 2 * (results.length - i); // nested where they coincide
+    const width = (i) => 1.6 + 1.5 * (results.length - i); // nested where they coincide
     this.arrows.replaceChildren(
       ...results.map(({ method, result }, i) => line(start, this.place(result.z), { class: "z", style: `stroke:${method.color};stroke-width:${width(i)}` })),
       arrow(start, this.place(mean), "mean"), ...names.toReversed().map((name) => arrow(start, this.place(tips[name]), name)));
-    this.marks.replaceChildren(...results.map(({ method, result }, i) => mark(method, this.place(result.z), 5.5 + 1.3 * (results.length - i))));
+    this.marks.replaceChildren(...results.map(({ method, result }, i) => mark(method, this.place(result.z), 5.5 + 1.1 * (results.length - i))));
     for (const name of names) {
       const [x, y] = this.place(tips[name]), handle = this.tipOf[name];
       handle.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
@@ -110,7 +110,7 @@ class Picture {
     }
     across([0, 0, -end], [0, 0, end], "axis");
     for (const [x, y, z] of [g, ...rows, ...results.map(({ result }) => result.z)]) if (z) across([x, y, z], [x, y, 0], "drop");
-    const beyond = 1.08 * end, axes = [["θ₁", [beyond, 0, 0]], ["θ₂", [0, beyond, 0]], ["θ₃, module 2", [0, 0, beyond]], ["module 1", [-0.72 * end, -1.1 * end, 0]]];
+    const beyond = 1.08 * end, axes = [["θ₁, module 1", [beyond, 0, 0]], ["θ₂, module 1", [0, beyond, 0]], ["θ₃, module 2", [0, 0, beyond]]];
     for (const [text, at] of axes) {
       const [x, y] = this.place(at);
       parts.push(svgElement("text", { x, y: y + 4, "text-anchor": "middle" }, text));
@@ -122,7 +122,7 @@ class Picture {
   setOf(method, restrictions) {
     const style = `fill:${method.color};stroke:${method.color}`;
     if (this.right.length === 3) {
-      const radius = (Math.min(this.width, this.height) / 2 - 20) / this.scale;
+      const radius = (0.85 * Math.min(this.width, this.height)) / 2 / this.scale;
       return allowedFaces(restrictions, radius).map((face) => svgElement("path", { d: closedPath(face.map((point) => this.place(point))), style }));
     }
     const corners = [[-20, -20], [this.width + 20, -20], [this.width + 20, this.height + 20], [-20, this.height + 20]];
@@ -144,11 +144,11 @@ class Picture {
     const groups = [];
     for (const { method, result } of results) {
       const at = this.place(result.z), near = groups.find((group) => Math.hypot(group.at[0] - at[0], group.at[1] - at[1]) < 5);
-      near ? near.names.push(method.label) : groups.push({ at, names: [method.label] });
+      near ? near.names.push(method.family) : groups.push({ at, names: [method.family] });
     }
     for (const { at, names } of groups) {
       const isSeen = at[0] > 0 && at[0] < this.width && at[1] > 0 && at[1] < this.height;
-      const lines = names.length === methods.length ? ["z of all"] : names.map((name, i) => `${i ? "" : "z "}${name}`);
+      const lines = names.length === methods.length ? ["all methods"] : names;
       if (isSeen) labels.push({ at, lines, reach: 14, kind: "z" });
     }
     for (const label of labels) label.away = plus(label.at, start, -1).some((value) => Math.abs(value) > 1) ? plus(label.at, start, -1) : [1, -1];

@@ -1,7 +1,7 @@
 // The controls around the picture, and what is said below it.
 const KINDS = [["dual-floor", "floor v ≥ q, as in GEM"], ["margin", "margin ⟨ĝ,z⟩ ≥ γ"]];
 const TRIGGERS = [["violation", "where a restriction is violated"], ["always", "always"]];
-const COLUMNS = ["⟨ĝₛ,z⟩", "⟨g,z⟩", "‖z‖", "v"];
+const COLUMNS = { "⟨ĝₛ,z⟩": "how well z keeps the past task", "⟨g,z⟩": "how well z learns the batch", "‖z‖": "the length of z", v: "of each row; a bar separates modules" };
 const KEY_STEP = 0.1; // by which an arrow key moves a tip; a tenth of it with the shift key
 const KEYS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [1, 1], ArrowDown: [1, -1], PageUp: [2, 1], PageDown: [2, -1] };
 const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-linejoin", "stroke-linecap", "opacity", "paint-order", "font-family", "font-size", "font-style", "font-weight"];
@@ -57,8 +57,8 @@ function numberInput(geometry, name, i) {
 
 // A row for g, and one for each method, which switches it on and off.
 function buildTable(geometry) {
-  const { parts, content } = geometry, cells = () => COLUMNS.map(() => element("td"));
-  const head = element("tr", {}, element("th", { scope: "col" }, "Method"), ...COLUMNS.map((text) => element("th", { scope: "col" }, text)));
+  const { parts, content } = geometry, cells = () => Object.keys(COLUMNS).map(() => element("td"));
+  const head = element("tr", {}, element("th", { scope: "col" }, "Method"), ...Object.entries(COLUMNS).map(([text, title]) => element("th", { scope: "col", title }, text)));
   parts.rows = content.methods.map((method) => {
     const box = element("input", { type: "checkbox", onchange: () => geometry.switchMethod(method.family, box.checked) });
     const symbol = svgElement("svg", { class: "symbol", width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" }, mark(method, [0, 0], 6));
@@ -67,7 +67,7 @@ function buildTable(geometry) {
     row.onpointerleave = () => geometry.highlight("");
     return { box, row };
   });
-  parts.own = element("tr", {}, element("th", { scope: "row" }, element("span", { class: "unrestricted" }, "z = g, unrestricted")), ...cells());
+  parts.own = element("tr", {}, element("th", { scope: "row" }, element("span", { class: "unrestricted" }, "z = g")), ...cells());
   return element("div", { class: "numbers" }, element("table", {}, element("thead", {}, head), element("tbody", {}, parts.own, ...parts.rows.map(({ row }) => row))));
 }
 
@@ -119,7 +119,7 @@ function turnByBackground(geometry) {
 
 function drawControls({ parts, state, content }) {
   show(parts.strength, state.strength, `${state.kind === "margin" ? "γ" : "q"} = ${numberText(state.strength)}`);
-  show(parts.turn, state.turn[0], `${state.turn[0]}°`);
+  show(parts.turn, state.turn[0], `${signedText(state.turn[0], 0)}°`);
   show(parts.tilt, state.turn[1], `${state.turn[1]}°`);
   for (const { row } of [parts.turn, parts.tilt]) row.hidden = state.dimensions === 2;
   parts.kind.querySelector("select").value = state.kind;
@@ -130,9 +130,8 @@ function drawControls({ parts, state, content }) {
     input.hidden = i >= state.dimensions;
     if (document.activeElement !== input) input.value = state[NAMES[n]][i];
   }));
-  const sets = state.kind === "margin" ? "Shaded: the directions that satisfy all restrictions of a method, ⟨ĝ,z⟩ ≥ γ." : "Shaded: the directions that satisfy all restrictions of a method, ⟨ĝ,z⟩ ≥ 0.";
-  const drag = state.dimensions === 3 ? "Drag the tips of g, ĝ₁ and ĝ₂, or the background to turn the view." : "Drag the tips of g, ĝ₁ and ĝ₂.";
-  parts.note.textContent = `${drag} ĝₛ is the mean of ĝ₁ and ĝ₂. ${sets} Dotted: from g to z.`;
+  const drag = state.dimensions === 3 ? "Drag the tips of g, ĝ₁ and ĝ₂, or the background to turn it." : "Drag the tips of g, ĝ₁ and ĝ₂.";
+  parts.note.textContent = `${drag} ĝₛ is the mean of ĝ₁ and ĝ₂. Shaded: where all restrictions ⟨ĝ,z⟩ ≥ ${state.kind === "margin" ? "γ" : 0} of a method hold. Coloured arrows: z of each method; dotted: how it comes from g.`;
 }
 
 // The picture as a file that needs no style sheet.

@@ -36,9 +36,9 @@ PRESETS = (
     Preset(
         "Conflict",
         "g hurts the memory, and every method finds another z.",
-        g=(-1.5, 1.3, 0.7),
-        g1=(1.2, 0.9, -0.8),
-        g2=(0.9, -0.2, -0.4),
+        g=(-1.5, 1.3, 1.0),
+        g1=(1.2, 0.9, -0.4),
+        g2=(0.9, -0.2, -0.5),
         methods=FAMILIES,
     ),
     Preset(

@@ -11,10 +11,10 @@ from geometry.link import read_link
 from mgem_core import UsageError
 
 INTRODUCTION = (
-    "Every method of the GEM family turns the gradient g of the current batch into a direction z that agrees with gradients "
-    "on the memory. GEM restricts z by their mean ĝₛ alone, d-mGEM by the gradient of each split of the memory, p-mGEM by ĝₛ "
-    "in each module of the parameters; approx-GEM corrects row by row with a closed form. Here a network has two or three "
-    "parameters and one past task, whose memory has two splits, so that all of it can be seen."
+    "A network with two or three parameters, and one past task whose memory has two splits: so small that all can be seen. "
+    "Each method turns the gradient g of the batch into a direction z that agrees with gradients on the memory: GEM with "
+    "their mean ĝₛ, d-mGEM with each of them, p-mGEM with ĝₛ in each module; approx-GEM corrects row by row, with a closed "
+    "form."
 )
 
 
