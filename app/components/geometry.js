@@ -90,8 +90,7 @@ class Geometry {
     parts.picture.setBasis(state.dimensions, state.turn);
     if (!this.isMoving || isResized) parts.picture.fit([g, ...rows], shown.map(({ result }) => result.z), this.isFitWanted || isResized);
     this.isFitWanted = false;
-    const faint = ({ method }) => this.highlighted && method.family !== this.highlighted;
-    const visible = shown.filter((one) => !faint(one)), restricted = new Map();
+    const alone = shown.filter(({ method }) => method.family === this.highlighted), visible = alone.length ? alone : shown, restricted = new Map();
     for (const { method } of visible) { // methods with the same restrictions allow the same set
       const key = `${method.modules} ${method.splits}`;
       if (!restricted.has(key)) restricted.set(key, { method, list: restrictionsOf(method, rows, knobs) });

@@ -1,6 +1,6 @@
 // Where the names of arrows go: beside their tips, and as free of other arrows and names as can be. No DOM here.
 const LINE_HEIGHT = 16;
-const LETTER = 7.6; // pixels, the mean width of a letter
+const LETTER = 8.2; // pixels, the mean width of a letter
 const ANGLES = 16; // directions from the tip that are tried
 
 // labels: [{ at, away, lines, reach }], with `away` the direction of the arrow and `reach` the size of the mark at its tip.

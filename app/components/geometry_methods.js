@@ -2,7 +2,7 @@
 //
 // A method has { modules, splits, solver }. The memory has two splits, whose gradients are the rows; with one split, the row is
 // their mean. With two modules, the first has all coordinates but the last. knobs: { kind, trigger, strength }.
-const ROUNDING = 1e-6; // relative: the ridge of the solver leaves restrictions unsatisfied by less
+const ROUNDING = 1e-6; // relative: differences below it are not told apart
 
 function dot(one, other) {
   return one.reduce((sum, value, i) => sum + value * other[i], 0);
@@ -61,10 +61,9 @@ function restrictionsOf(method, rows, { kind, strength }) {
     used.map((row, c) => ({ normal: within(row, module), floor, module: d, row: c })).filter(({ normal }) => lengthOf(normal) > 0));
 }
 
-// By how much a direction violates a restriction, as a distance; 0 where it is satisfied.
-function violation({ normal, floor }, z) {
-  const distance = (floor - dot(normal, z)) / lengthOf(normal);
-  return distance > ROUNDING * Math.max(1, lengthOf(z), floor / lengthOf(normal)) ? distance : 0;
+// Does a vector violate a restriction, by more than rounding can explain?
+function isViolated({ normal, floor }, vector) {
+  return (floor - dot(normal, vector)) / lengthOf(normal) > ROUNDING * Math.max(lengthOf(vector), floor / lengthOf(normal));
 }
 
 // The part of a convex polygon that satisfies a restriction; corners in two or three dimensions.

@@ -16,6 +16,10 @@ INSIDE = """(cases) => cases.map(({ method, rows, knobs, points }) => {
     const isLeft = ([x, y], [[x0, y0], [x1, y1]]) => (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) >= 0;
     return points.map((point) => polygon.length > 2 && edges.every((edge) => isLeft(point, edge)));
 })"""
+SAY = """(cases) => cases.map(({ method, g, rows, knobs }) => {
+    const result = directionOf(method, g, rows, knobs), exact = directionOf({ ...method, solver: "exact" }, g, rows, knobs);
+    return [gradientInWords(g, rows), methodInWords(method, result, exact, { g, rows, knobs })];
+})"""
 KINDS = (
     *("random", "nearly parallel", "equal", "opposite", "zero row", "zero rows", "zero g", "along g", "against g"),
     *("at right angles", "scaled", "one module alone"),
@@ -73,7 +77,7 @@ def expected(one):
 @pytest.fixture
 def scripts(page):
     page.goto("about:blank")
-    for name in ("solver", "geometry_methods"):
+    for name in ("solver", "svg", "geometry_methods", "geometry_words"):
         page.add_script_tag(content=(FOLDER / f"{name}.js").read_text())
     return page
 
@@ -107,3 +111,27 @@ def test_what_is_shaded_is_what_the_restrictions_allow(scripts):
         floor = one["knobs"]["strength"] if one["knobs"]["kind"] == "margin" else 0.0
         allowed = (points @ normals[normals.any(axis=1)].T >= floor).all(axis=1)
         assert found == allowed.tolist(), one
+
+
+def test_what_is_said_of_a_method_is_true(scripts):
+    cases = [case(number) for number in range(CASES)]
+    said = scripts.evaluate(SAY, cases)
+    counts = dict.fromkeys(("z = g", "nearest direction", "over-corrects", "not enough", "the ring"), 0)
+    for one, (of_gradient, of_method) in zip(cases, said, strict=True):
+        z, g, rows = expected(one), np.array(one["g"]), np.array(one["rows"])
+        exact = expected({**one, "method": {**one["method"], "solver": "exact"}})
+        floor = one["knobs"]["strength"] if one["knobs"]["kind"] == "margin" else 0.0
+        assert "NaN" not in of_method + of_gradient
+        assert "undefined" not in of_method + of_gradient
+        assert ("g hurts" in of_gradient) == (rows.mean(0) @ g < -1e-9)
+        assert ("z = g" in of_method) == np.allclose(z, g, rtol=0, atol=1e-6 * max(1, np.linalg.norm(g)))
+        if "nearest direction" in of_method:
+            assert f"{np.linalg.norm(z - g):.2f} away" in of_method
+        if "over-corrects" in of_method:
+            assert np.linalg.norm(z - g) > np.linalg.norm(exact - g)
+            assert (rows @ z >= floor - 0.006).all()
+        if "not enough" in of_method:
+            assert (rows @ z < floor).any()
+        for words in counts:
+            counts[words] += words in of_method
+    assert min(counts.values()) > 3, counts
