@@ -90,12 +90,12 @@ class Geometry {
     parts.picture.setBasis(state.dimensions, state.turn);
     if (!this.isMoving || isResized) parts.picture.fit([g, ...rows], shown.map(({ result }) => result.z), this.isFitWanted || isResized);
     this.isFitWanted = false;
-    const alone = shown.filter(({ method }) => method.family === this.highlighted), visible = alone.length ? alone : shown, restricted = new Map();
-    for (const { method } of visible) { // methods with the same restrictions allow the same set
+    const alone = shown.filter(({ method }) => method.family === this.highlighted), restricted = new Map();
+    for (const { method } of alone.length ? alone : shown) { // methods with the same restrictions allow the same set
       const key = `${method.modules} ${method.splits}`;
       if (!restricted.has(key)) restricted.set(key, { method, list: restrictionsOf(method, rows, knobs) });
     }
-    parts.picture.draw({ g, rows, methods: this.content.methods, results: visible, restrictions: [...restricted.values()], names: NAMES });
+    parts.picture.draw({ g, rows, methods: this.content.methods, results: shown, alone: alone[0]?.method, restrictions: [...restricted.values()], names: NAMES });
     this.drawNumbers(solved, results);
     this.drawWords(solved);
   }

@@ -62,18 +62,22 @@ class Picture {
     if (isWanted || scale > 1.8 * this.scale || isOutside()) Object.assign(this, { scale, centre });
   }
 
-  draw({ g, rows, methods, results, restrictions, names }) {
+  // alone: the method that is highlighted, if any.
+  draw({ g, rows, methods, results, restrictions, names, alone }) {
     const zero = g.map(() => 0), start = this.place(zero), isFlat = g.length === 2;
     isFlat ? this.drawPlane() : this.drawSpace(g, rows, results);
     this.sets.classList.toggle("space", !isFlat);
     this.sets.replaceChildren(...restrictions.flatMap(({ method, list }) => this.setOf(method, list)));
-    this.paths.replaceChildren(...results.flatMap(({ method, result }) => this.pathsOf(method, result, g, rows)));
+    this.paths.replaceChildren(...results.filter(({ method }) => !alone || method === alone).flatMap(({ method, result }) => this.pathsOf(method, result, g, rows)));
     const mean = meanOf(rows), tips = { g, g1: rows[0], g2: rows[1] };
     const width = (i) => 1.6 + 1.5 * (results.length - i); // nested where they coincide
     this.arrows.replaceChildren(
       ...results.map(({ method, result }, i) => line(start, this.place(result.z), { class: "z", style: `stroke:${method.color};stroke-width:${width(i)}` })),
       arrow(start, this.place(mean), "mean"), ...names.toReversed().map((name) => arrow(start, this.place(tips[name]), name)));
     this.marks.replaceChildren(...results.map(({ method, result }, i) => mark(method, this.place(result.z), 5.5 + 1.1 * (results.length - i))));
+    results.forEach(({ method }, i) => {
+      for (const group of [this.arrows, this.marks]) group.children[i].classList.toggle("faint", Boolean(alone) && method !== alone);
+    });
     for (const name of names) {
       const [x, y] = this.place(tips[name]), handle = this.tipOf[name];
       handle.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);

@@ -119,6 +119,9 @@ def test_methods_are_switched_off_and_on(geometry):
     expect(geometry.locator(".geometry .words")).not_to_contain_text("p-mGEM(2)")
     geometry.get_by_label("p-mGEM(2)", exact=True).check()
     expect(marks).to_have_count(4)
+    expect(geometry.locator(".geometry .marks .faint")).to_have_count(3)  # the pointer is on the row of the other one
+    geometry.mouse.move(5, 5)
+    expect(geometry.locator(".geometry .marks .faint")).to_have_count(0)
 
 
 def test_the_picture_and_the_whole_figure_are_saved_as_files(geometry, browser, tmp_path):
