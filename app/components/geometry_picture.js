@@ -99,7 +99,7 @@ class Picture {
         if (i) parts.push(axis ? svgElement("text", { x: x0 - 5, y: at + 4, "text-anchor": "end" }, text) : svgElement("text", { x: at, y: y0 + 15, "text-anchor": "middle" }, text));
       }
     }
-    parts.push(svgElement("text", { x: this.width - 6, y: Math.min(y0, this.height) - 6, "text-anchor": "end" }, "θ₁, module 1"));
+    parts.push(svgElement("text", { x: this.width - 6, y: Math.min(y0 + 29, this.height - 5), "text-anchor": "end" }, "θ₁, module 1"));
     parts.push(svgElement("text", { x: Math.min(Math.max(x0 + 6, 6), this.width - 90), y: 14 }, "θ₂, module 2"));
     this.grid.replaceChildren(...parts);
   }
