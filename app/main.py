@@ -32,6 +32,7 @@ pages = [
     st.Page("runs/page.py", title="Runs", url_path="runs"),
     st.Page("lens/page.py", title="Lens", url_path="lens"),
     st.Page("paper/page.py", title="Paper", url_path="paper"),
+    st.Page("geometry/page.py", title="Geometry", url_path="geometry"),
 ]
 page = st.navigation(pages, position="top")
 session.note_page(page.title)

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 MAIN = Path(__file__).parents[1] / "app" / "main.py"
-PAGES = ("explore", "runs", "lens", "paper")
+PAGES = ("explore", "runs", "lens", "paper")  # that show what is in the store; Geometry needs none
 
 
 def open_page(name: str = "explore", **query: str | list[str]) -> AppTest:

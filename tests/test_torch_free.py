@@ -19,4 +19,4 @@ def test_all_that_the_dashboard_imports_is_looked_at():
     assert {"components", "explore.form", "runs.run_list", "session"} <= set(torch_free.app_modules())
     assert {"mgem_core.cli.run", "mgem_core.cli.work"} <= set(torch_free.ALSO)
     assert {"mgem_core.figures.files", "mgem_core.runner.work", "mgem_core.streams"} <= set(torch_free.imported_modules())
-    assert [page.parent.name for page in torch_free.PAGES] == ["explore", "lens", "paper", "runs"]
+    assert [page.parent.name for page in torch_free.PAGES] == ["explore", "geometry", "lens", "paper", "runs"]

@@ -1,4 +1,4 @@
-"""Streamlit components: a plot that keeps zoom and selection when its data changes, a table with bars, and the lens."""
+"""Streamlit components: a plot that keeps zoom and selection while its data changes, a table, the lens, the geometry."""
 
 import hashlib
 import json
@@ -21,21 +21,33 @@ INSTALLED_PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.j
 SelectionCallback = Callable[[list[str]], None]
 
 
-def _register(name: str, html: str, scripts: Sequence[str] = ()) -> Any:
-    """A component of NAME.css and NAME.js, or of several scripts, which are joined to one."""
-    return st.components.v2.component(name, html=html, isolate_styles=False, **_sources(name, scripts or [name]))
+def _register(name: str, html: str, sources: dict[str, str] | None = None) -> Any:
+    """A component of NAME.js and NAME.css, or of other sources."""
+    return st.components.v2.component(name, html=html, isolate_styles=False, **(sources or _sources([name], [name])))
 
 
-def _sources(name: str, scripts: Sequence[str]) -> dict[str, str]:
-    js = "\n".join((FOLDER / f"{script}.js").read_text() for script in scripts)
-    return {"js": js, "css": (FOLDER / f"{name}.css").read_text()}
+def _sources(scripts: Sequence[str], styles: Sequence[str]) -> dict[str, str]:
+    """Scripts and styles, each joined to one."""
+    js = "\n".join((FOLDER / f"{name}.js").read_text() for name in scripts)
+    return {"js": js, "css": "\n".join((FOLDER / f"{name}.css").read_text() for name in styles)}
 
 
 _plot = _register("plot", '<div class="plot" role="group"></div><div class="plot-note" role="status"></div>')
 _table = _register("table", '<div class="configurations"></div>')
-LENS_SCRIPTS = ("solver", "frontier", "lens_plot", "lens_view", "lens_panels", "lens")
-_lens = _register("lens", '<div class="lens"></div>', LENS_SCRIPTS)
-
+LENS_SCRIPTS = ("solver", "svg", "controls", "frontier", "lens_plot", "lens_view", "lens_panels", "lens")
+LENS_SOURCES = _sources(LENS_SCRIPTS, ("interactive", "lens"))
+_lens = _register("lens", '<div class="interactive lens"></div>', LENS_SOURCES)
+GEOMETRY_SCRIPTS = (
+    "solver",
+    "svg",
+    "controls",
+    "geometry_methods",
+    "geometry_words",
+    "geometry_labels",
+    "geometry_picture",
+)
+GEOMETRY_SOURCES = _sources((*GEOMETRY_SCRIPTS, "geometry_view", "geometry"), ("interactive", "geometry"))
+_geometry = _register("geometry", '<div class="interactive geometry"></div>', GEOMETRY_SOURCES)
 
 _form_memory = st.components.v2.component("form_memory", js=(FOLDER / "form_memory.js").read_text())
 
@@ -136,7 +148,16 @@ def show_lens(payload: dict[str, Any], key: str, on_train: Callable[[dict[str, A
     data = {"payload": text, "key": hashlib.sha256(text.encode()).hexdigest(), "canTrain": on_train is not None}
     train = on_train or (lambda settings: None)
     callback = {"on_train_change": lambda: train(json.loads(st.session_state[key]["train"]))}
-    _lens(key=key, data={**data, "standalone": _sources("lens", LENS_SCRIPTS)}, **callback)
+    _lens(key=key, data={**data, "standalone": LENS_SOURCES}, **callback)
+
+
+def show_geometry(methods: list[dict[str, Any]], presets: list[dict[str, Any]], start: dict[str, Any], key: str) -> None:
+    """Show gradients that can be dragged, and z of these methods; the first preset is shown first, as `start` changes it.
+
+    All happens in the browser, which also puts what is shown into the URL; no message goes to the server.
+    """
+    content = {"methods": methods, "presets": presets}
+    _geometry(key=key, data={"content": content, "start": start, "standalone": GEOMETRY_SOURCES})
 
 
 def _selection_callback(key: str, on_select: SelectionCallback) -> Callable[[], None]:

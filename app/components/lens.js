@@ -192,17 +192,12 @@ function countSteps({ task, state: { window } }, family) {
   return task.snapshots.filter(({ step }, n) => family.pieces[n] && step >= window[0] && step <= window[1]).length;
 }
 
-function isDark(colour) {
-  const [red, green, blue] = colour.match(/[0-9.]+/g).map(Number);
-  return 0.3 * red + 0.6 * green + 0.1 * blue < 128;
-}
-
 export default function ({ parentElement, data, setTriggerValue }) {
   const host = parentElement.querySelector(".lens");
   host.sendTrain = (values) => setTriggerValue("train", JSON.stringify(values));
   if (host.key === data.key) return;
   host.key = data.key;
-  host.style.colorScheme = isDark(getComputedStyle(host).color) ? "light" : "dark"; // of the text; sliders follow it
+  followTheme(host);
   const train = data.canTrain ? (values) => host.sendTrain(values) : null;
   new Lens(host, JSON.parse(data.payload), { train, standalone: data.standalone });
 }

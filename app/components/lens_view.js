@@ -18,25 +18,6 @@ function buildLens(lens) {
   lens.host.replaceChildren(element("div", { class: "first" }, controls, parts.picture), parts.words, parts.panels);
 }
 
-function slider(name, attributes, oninput) {
-  const output = element("output"), input = element("input", { type: "range", "aria-label": name, ...attributes });
-  input.oninput = () => oninput(Number(input.value));
-  return { input, output, row: element("label", { class: "slider" }, element("span", {}, name, output), input) };
-}
-
-function chooser(name, options, value, onchange) {
-  const select = element("select", { "aria-label": name }, ...options.map(([key, text]) => element("option", { value: key }, text)));
-  select.value = value;
-  select.onchange = () => onchange(select.value);
-  return element("label", { class: "chooser" }, element("span", {}, name), select);
-}
-
-function show({ input, output }, value, text) {
-  if (document.activeElement !== input || Number(input.value) !== value) input.value = value;
-  output.textContent = text;
-  input.setAttribute("aria-valuetext", text);
-}
-
 function buildControls(lens) {
   const { data, state, parts } = lens, { partitions } = data;
   parts.modules = slider("Modules", { min: 0, max: partitions.length - 1, step: 1 }, (i) => lens.change({ moduleOf: partitions[i].moduleOf }));
@@ -57,8 +38,8 @@ function buildControls(lens) {
     parts.modules.row, parts.bar, parts.splits.row, parts.strength.row, parts.from.row, parts.to.row, ...pair,
     chooser("Restrict", [["violation", "where a constraint is violated"], ["always", "always"]], state.trigger, (trigger) => lens.change({ trigger })),
     chooser("Solver", [["exact", "exact"], ["approx", "approximate (row by row)"]], state.solver, (solver) => lens.change({ solver })),
-    element("div", { class: "axes", role: "group", "aria-label": "Axes" }, element("span", {}, "Axes"), ...buttons),
-    element("div", { class: "actions" }, ...buildActions(lens)),
+    element("div", { class: "buttons", role: "group", "aria-label": "Axes" }, element("span", {}, "Axes"), ...buttons),
+    element("div", { class: "buttons" }, ...buildActions(lens)),
   ];
 }
 
@@ -66,7 +47,7 @@ function buildActions(lens) {
   const { train, standalone, state } = lens, buttons = [];
   const values = () => ({ moduleOf: state.moduleOf, splits: state.splits, strength: Number(state.q.toPrecision(3)), solver: state.solver, trigger: state.trigger });
   if (train) buttons.push(element("button", { type: "button", onclick: () => train(values()) }, "Train this"));
-  if (standalone) buttons.push(element("button", { type: "button", onclick: () => saveStandalone(lens) }, "Save as HTML"));
+  if (standalone) buttons.push(element("button", { type: "button", onclick: () => saveLens(lens) }, "Save as HTML"));
   return buttons;
 }
 
@@ -210,14 +191,6 @@ function boundaryHandle(lens, i) {
 }
 
 // The lens as one file, with its data and its present settings, that needs no server.
-function saveStandalone({ data, state, standalone: { js, css } }) {
-  const escape = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
-  const script = `${js}\nnew Lens(document.querySelector(".lens"), ${escape(data)}, { start: ${escape(state)} });`;
-  const title = element("p", {}, data.title).innerHTML;
-  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
-    `<title>Lens: ${title}</title><style>${css}</style></head><body class="standalone"><main><h1>Lens</h1><p>${title}</p><div class="lens"></div></main>` +
-    `<script type="module">${script}</${"script"}></body></html>`;
-  const url = URL.createObjectURL(new Blob([html], { type: "text/html" }));
-  element("a", { href: url, download: "lens.html" }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+function saveLens({ data, state, standalone }) {
+  saveStandalone("lens", `Lens: ${data.title}`, standalone, `new Lens(host, ${scriptLiteral(data)}, { start: ${scriptLiteral(state)} });`);
 }

@@ -13,13 +13,23 @@ EXPLORE = (
     *("plots", "gradient", "errors", "baseline", "measure", "cells", "difference", "best"),
 )
 RUNS = ("sweep", "runs", "list", "find", "benchmark", "status")
-PARAMETERS = {"explore": EXPLORE, "runs": RUNS, "paper": ("table", "scale"), "lens": ("of",)}
+GEOMETRY = ("g", "g1", "g2", "strength", "turn", "kind", "trigger", "methods")
+PARAMETERS = {"explore": EXPLORE, "runs": RUNS, "paper": ("table", "scale"), "lens": ("of",), "geometry": GEOMETRY}
 VALID = {
     **{"sweep": "s1", "on": "mnist5k-rotations", "axes": "cosine", "pair": "1 → 2", "after": "1", "front": "true"},
     **{"chosen": "0123abcd", "marked": "0123abcd,4567ef01", "runs": "r1,r2", "list": "Sweeps", "find": "gem r1"},
     **{"benchmark": "mnist5k-rotations", "status": "finished", "plots": "Map", "gradient": "batch", "errors": "every seed"},
     **{"baseline": "p-mGEM(4)", "measure": "FWD", "cells": "values", "difference": "ACC at the best strength"},
-    **{"table": "Table 2 · Digit-Five", "scale": "short", "best": "true", "of": "r1"},
+    **{
+        "table": "Table 2 · Digit-Five",
+        "scale": "short",
+        "best": "true",
+        "of": "r1",
+        "g": "-1,1",
+        "g1": "1,0",
+        "g2": "-3,1",
+    },
+    **{"strength": "0.5", "turn": "-20,25", "kind": "margin", "trigger": "always", "methods": "GEM,d-mGEM"},
 }
 TOO_LONG = ("r" + "1" * 5000, "s" + "1" * 5000)  # Python refuses to read so long a number
 ODD = [

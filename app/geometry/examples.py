@@ -1,0 +1,68 @@
+"""What the page Geometry shows: the methods, and vectors to start from."""
+
+from typing import Any, NamedTuple
+
+from mgem_core.config import RunConfig
+from mgem_core.figures.style import family, of_family
+
+SETTINGS: tuple[dict[str, Any], ...] = ({}, {"modules": 2}, {"splits": 2}, {"splits": 2, "solver": "approx"})
+
+
+class Preset(NamedTuple):
+    """Vectors in space; in the plane, the last coordinate is left out. What the name says holds in both."""
+
+    name: str
+    about: str
+    g: tuple[float, float, float]
+    g1: tuple[float, float, float]
+    g2: tuple[float, float, float]
+    methods: tuple[str, ...]  # that are shown, by their families
+
+
+def methods() -> list[dict[str, Any]]:
+    """The methods with the names and marks that they have on all pages."""
+    found = []
+    for settings in SETTINGS:
+        config = RunConfig(**settings)
+        name, style = family(config.label), of_family(family(config.label))
+        look = {"label": config.label, "family": name, "color": style.color, "symbol": style.symbol}
+        found.append({**look, "modules": config.modules, "splits": config.splits, "solver": config.solver})
+    return found
+
+
+FAMILIES = tuple(method["family"] for method in methods())
+
+PRESETS = (
+    Preset(
+        "Conflict",
+        "g hurts the memory, and every method finds another z.",
+        g=(-1.5, 1.3, 1.0),
+        g1=(1.2, 0.9, -0.4),
+        g2=(0.9, -0.2, -0.5),
+        methods=FAMILIES,
+    ),
+    Preset(
+        "Agreement",
+        "g helps both splits of the memory, and every method leaves it as it is.",
+        g=(0.6, 1.1, 0.5),
+        g1=(1.4, 0.5, 0.8),
+        g2=(0.2, 1.4, 0.6),
+        methods=FAMILIES,
+    ),
+    Preset(
+        "Counterexample to Proposition 2",
+        "g hurts one split but helps the memory as a whole: d-mGEM keeps less of ⟨ĝₛ,z⟩ than GEM.",
+        g=(-1.0, 1.0, 0.8),
+        g1=(1.0, 0.0, 0.0),
+        g2=(-3.0, 1.0, 0.0),
+        methods=("GEM", "d-mGEM"),
+    ),
+    Preset(
+        "Over-correction by approx-GEM",
+        "Two splits that say nearly the same: the closed form corrects for each of them, and goes farther than it must.",
+        g=(-1.4, 0.9, 0.4),
+        g1=(1.2, 0.5, 0.3),
+        g2=(1.0, 0.7, 0.2),
+        methods=("d-mGEM", "approx-GEM"),
+    ),
+)
