@@ -22,22 +22,15 @@ class SnapshotCost:
     bytes: float  # by which the store grows
     times_as_long: float  # the runs take with snapshots as without
     seconds: float | None  # that they take longer; None if the speed of a network is unknown
-    hidden: tuple[str, ...]  # labels of configurations that the lens will not be able to show
+    hidden: tuple[str, ...]  # why the lens will not be able to show some of their configurations
 
     @property
     def sentence(self) -> str:
         size = f"{pluralize(self.snapshots, 'snapshot')} for the lens: about {file_size(self.bytes)} in the store"
         longer = f"{self.times_as_long:.2g} times as long as without" if self.seconds is None else ""
         time = f"training takes about {longer or f'{duration(self.seconds or 0)} longer'}"
-        return f"{size}, and {time}.{self._limits}"
-
-    @property
-    def _limits(self) -> str:
-        if not self.hidden:
-            return ""
-        more = f" and {len(self.hidden) - 1} more" if len(self.hidden) > 1 else ""
-        multiple = "its number of splits, or of a multiple of it"
-        return f" The lens cannot show {self.hidden[0]}{more} itself; that takes snapshots of {multiple}."
+        more = f" ({len(self.hidden) - 1} more of this kind.)" if len(self.hidden) > 1 else ""
+        return f"{size}, and {time}.{' ' if self.hidden else ''}{''.join(self.hidden[:1])}{more}"
 
 
 def snapshot_cost(configs: Sequence[RunConfig], speeds: Mapping[str, float], workers: int) -> SnapshotCost | None:
@@ -53,7 +46,7 @@ def snapshot_cost(configs: Sequence[RunConfig], speeds: Mapping[str, float], wor
         bytes=sum(map(_bytes_in_store, recorded)),
         times_as_long=work / plain_work,
         seconds=None if seconds is None or plain_seconds is None else seconds - plain_seconds,
-        hidden=tuple(dict.fromkeys(config.label for config in recorded if _recorded_splits(config) % config.splits)),
+        hidden=tuple(dict.fromkeys(filter(None, map(_why_hidden, recorded)))),
     )
 
 
@@ -63,6 +56,13 @@ def count_snapshots(config: RunConfig) -> int:
 
 def _recorded_splits(config: RunConfig) -> int:
     return int(config.snap_splits or config.splits)
+
+
+def _why_hidden(config: RunConfig) -> str:
+    """Empty if the lens will be able to show what the run itself did."""
+    recorded = _recorded_splits(config)
+    joined = f"{pluralize(recorded, 'recorded split')} cannot be joined to {config.splits}"
+    return f"The lens cannot show {config.label} itself: {joined}." if recorded % config.splits else ""
 
 
 def _bytes_in_store(config: RunConfig) -> float:
