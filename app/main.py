@@ -31,7 +31,7 @@ st.logo(Path(__file__).with_name("logo.svg"), size="large")
 
 def redirect_to_lens() -> None:
     """Streamlit serves the default page at / alone; links to /lens open it, too."""
-    session.switch_page(session.LENS_PAGE)
+    st.switch_page(session.LENS_PAGE, query_params=session.url_parameters())
 
 
 pages = [
@@ -43,6 +43,6 @@ pages = [
 ]
 page = st.navigation(pages, position="top")
 if page is pages[0] and "sweep" in st.query_params:  # a link to Explore from when that was the default page
-    session.switch_page(session.EXPLORE_PAGE)
+    st.switch_page(session.EXPLORE_PAGE, query_params=session.url_parameters())
 session.note_page(page.title)
 page.run()

@@ -164,9 +164,9 @@ def url_selection(name: str, known: Container[str]) -> list[str]:
     return selected
 
 
-def switch_page(page: str) -> None:
-    """Show another page, with the parameters that the URL has now."""
-    st.switch_page(page, query_params={name: st.query_params.get_all(name) for name in st.query_params})
+def url_parameters() -> dict[str, list[str]]:
+    """All parameters of the URL; some have several values."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
 def note_page(title: str) -> None:
