@@ -12,7 +12,7 @@ from mgem_core.text import duration, file_size, pluralize
 # A stored snapshot (`packed` in store/recording.py) is an archive of numpy. Measured on the MLP and conv-small with 4 to 47
 # vectors: compression leaves 0.948 of the numbers, and the archive adds 410 bytes.
 COMPRESSED, ARCHIVE = 0.948, 410
-# How SQLite lays out rows in pages (sqlite.org/fileformat2.html, "B-tree pages"); 12 bytes are the row's header and pointer.
+# How SQLite lays out rows in pages (sqlite.org/fileformat2.html, "B-tree Pages"); the header and pointer of a row take 12.
 PAGE, LEAF, OVERFLOW, MOST_IN_LEAF, LEAST_IN_LEAF, ROW = 4096, 4088, 4092, 4061, 489, 12
 
 

@@ -63,7 +63,7 @@ def new_page(browser: Browser) -> Page:
 
 
 def first_page(page: Page, home: Path, reading_seconds: float) -> tuple[float, float]:
-    """Seconds from `make run` to the lens, and on Explore from Launch, pressed after some reading, to the first live point."""
+    """Seconds from `make run` to the lens, and on Explore from a click, after some reading, to the first live point."""
     start = time.perf_counter()
     with served(home) as address:
         wait_until_served(address)

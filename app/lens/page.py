@@ -19,12 +19,12 @@ from mgem_core.recordings import Recording
 from mgem_core.store import Store
 
 INTRODUCTION = """
-- **Each point is one way to restrict the updates of a network** that learns a new task: the further right, the better a step
-  keeps the old task, and the higher, the more it learns of the new one.
-- **Drag** a slider, or the marker along its curve: from recorded gradients, your browser computes what other modules, splits
-  and memory strengths would have done at the same steps, and nothing is trained.
-- **It cannot tell** where a whole run with other settings would end, because that run would come to other parameters: train it
-  to know.
+- **Each point is one way to restrict the updates of a network** that learns a new task: the further right, the better a
+  step keeps the old task, and the higher, the more it learns of the new one.
+- **Drag** a slider, or the marker along its curve: from recorded gradients, your browser computes what other modules,
+  splits and memory strengths would have done at the same steps, and nothing is trained.
+- **It cannot tell** where a whole run with other settings would end, because that run would come to other parameters:
+  train it to know.
 """
 HOW_TO_RECORD = (
     "To look at your own runs, train them with snapshots: on Explore under *More settings*, or with "
