@@ -77,7 +77,7 @@ def _snapshot_bytes(tensors: int, past: int, splits: int) -> float:
     """Of one snapshot with so many past tasks: factors of the Gram matrices of g, g_t, every g_s and all memory rows."""
     vectors = 2 + past + past * splits
     packed = ARCHIVE + COMPRESSED * 4 * tensors * vectors * (vectors + 1) / 2
-    overflow, in_leaf = 0, packed
+    overflow, in_leaf = 0.0, packed
     if packed > MOST_IN_LEAF:  # whole pages of their own take all that they can
         overflow, rest = divmod(packed - LEAST_IN_LEAF, OVERFLOW)
         in_leaf = LEAST_IN_LEAF + rest

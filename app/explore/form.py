@@ -16,10 +16,8 @@ from mgem_core.presets import DIRECTION_ALONE, STRENGTHS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec, missing_data
 
-NUMBERS = (
-    *("tasks", "iterations", "batch_size", "memory", "lr", "validation"),
-    *("probe_every", "snap_every", "snap_splits"),
-)
+MEASUREMENTS = ("probe_every", "snap_every", "snap_splits")  # when runs are measured, and what is recorded of them
+NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "validation", *MEASUREMENTS)
 FRACTIONS = ("lr", "validation")  # numbers that need not be whole
 DESCRIPTIONS = {name: str(RunConfig.model_fields[name].description) for name in NUMBERS}
 MEANINGS = {name: text[:1].upper() + text[1:] for name, text in DESCRIPTIONS.items()}
