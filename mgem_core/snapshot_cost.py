@@ -21,14 +21,14 @@ class SnapshotCost:
     snapshots: int
     bytes: float  # by which the store grows
     times_as_long: float  # the runs take with snapshots as without
-    seconds: float | None  # that they take longer; None if the speed of a network is unknown
+    seconds: float | None  # of their time that is for snapshots; None if the speed of a network is unknown
     hidden: tuple[str, ...]  # why the lens will not be able to show some of their configurations
 
     @property
     def sentence(self) -> str:
         size = f"{pluralize(self.snapshots, 'snapshot')} for the lens: about {file_size(self.bytes)} in the store"
-        longer = f"{self.times_as_long:.2g} times as long as without" if self.seconds is None else ""
-        time = f"training takes about {longer or f'{duration(self.seconds or 0)} longer'}"
+        ratio = f"training takes about {self.times_as_long:.2g} times as long as without"
+        time = ratio if self.seconds is None else f"about {duration(self.seconds)} of the training time"
         more = f" ({len(self.hidden) - 1} more of this kind.)" if len(self.hidden) > 1 else ""
         return f"{size}, and {time}.{' ' if self.hidden else ''}{''.join(self.hidden[:1])}{more}"
 

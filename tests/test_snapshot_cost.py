@@ -49,7 +49,7 @@ def test_the_time_is_told_in_seconds_where_the_speed_is_known_and_else_as_a_rati
     told = snapshot_cost([config()], speeds, 1)
     assert told.seconds == pytest.approx(20 * (ratio - 1))
     assert told.sentence.startswith("20 snapshots for the lens: about 17 KiB")
-    assert told.sentence.endswith(f"in the store, and training takes about {20 * (ratio - 1):.0f} s longer.")
+    assert told.sentence.endswith(f"in the store, and about {20 * (ratio - 1):.0f} s of the training time.")
     assert snapshot_cost([config()], {}, 1).sentence.endswith(f"training takes about {ratio:.2g} times as long as without.")
 
 
