@@ -27,13 +27,23 @@ st.set_page_config(page_title="mGEM Explorer", page_icon="🧭", layout="wide", 
 st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
 components.provide_plotly()
 st.logo(Path(__file__).with_name("logo.svg"), size="large")
+
+
+def redirect_to_lens() -> None:
+    """Streamlit serves the default page at / alone; links to /lens open it, too."""
+    st.switch_page(session.LENS_PAGE, query_params=session.url_parameters())
+
+
 pages = [
-    st.Page("explore/page.py", title="Explore", url_path="explore", default=True),
+    st.Page(session.LENS_PAGE, title="Lens", url_path="", default=True),
+    st.Page(session.EXPLORE_PAGE, title="Explore", url_path="explore"),
     st.Page("runs/page.py", title="Runs", url_path="runs"),
-    st.Page("lens/page.py", title="Lens", url_path="lens"),
     st.Page("paper/page.py", title="Paper", url_path="paper"),
     st.Page("geometry/page.py", title="Geometry", url_path="geometry"),
+    st.Page(redirect_to_lens, title="Lens", url_path="lens", visibility="hidden"),
 ]
 page = st.navigation(pages, position="top")
+if page is pages[0] and "sweep" in st.query_params:  # a link to Explore from when that was the default page
+    st.switch_page(session.EXPLORE_PAGE, query_params=session.url_parameters())
 session.note_page(page.title)
 page.run()

@@ -17,7 +17,7 @@ from mgem_core.measurements import MeasurementCache
 from mgem_core.runner.work import store_path
 from mgem_core.store import ENDED, Store
 
-EXPLORE_PAGE = "explore/page.py"
+EXPLORE_PAGE, LENS_PAGE = "explore/page.py", "lens/page.py"
 IDLE_SECONDS = 3.0  # between looks at a store in which nothing happens
 LARGEST_ID = 2**63 - 1  # the largest integer that SQLite can hold
 
@@ -162,6 +162,11 @@ def url_selection(name: str, known: Container[str]) -> list[str]:
     if in_url != ",".join(selected):
         put_in_url(name, selected)
     return selected
+
+
+def url_parameters() -> dict[str, list[str]]:
+    """All parameters of the URL; some have several values."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
 def note_page(title: str) -> None:

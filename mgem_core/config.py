@@ -83,7 +83,7 @@ class _CommonFields(BaseModel):
     threads: int = Field(1, ge=1, le=256, description="torch threads; results depend on it in the last bits")
     probe_every: int = Field(50, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
     probe_samples: int = Field(10_000, ge=1, description="images per task on which true gradients are measured, at most")
-    snap_every: int = Field(0, ge=0, description="steps between Gram snapshots for the lens (gem only); 0 for none")
+    snap_every: int = Field(0, ge=0, description="steps between snapshots for the lens (GEM family only); 0 for none")
     snap_splits: int = Field(0, ge=0, description="memory splits in snapshots; 0 for those of the run")
 
     @model_validator(mode="before")

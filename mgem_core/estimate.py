@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mgem_core import frames
 from mgem_core.config import RunConfig
+from mgem_core.snapshot_cost import SnapshotCost, snapshot_cost
 from mgem_core.store import Store
 from mgem_core.sweeps import estimate_seconds
 from mgem_core.text import duration, pluralize
@@ -17,6 +18,7 @@ class Estimate:
     runs: int  # of the sweep
     finished: int  # of these: their results are known already
     seconds: float | None  # for the others; None if no run with one of their networks has finished here yet
+    snapshots: SnapshotCost | None = None  # that they will record, a part of these seconds
 
     @property
     def phrases(self) -> list[str]:
@@ -39,4 +41,6 @@ class Estimate:
 def estimate(store: Store, configs: Sequence[RunConfig], workers: int, again: bool = False) -> Estimate:
     """What has no result yet (with `again`, everything) is trained, at the speeds that were measured on this machine."""
     rest = configs if again else store.without_result(configs)
-    return Estimate(len(configs), len(configs) - len(rest), estimate_seconds(rest, frames.speeds(store), workers))
+    speeds = frames.speeds(store)
+    seconds, snapshots = estimate_seconds(rest, speeds, workers), snapshot_cost(rest, speeds, workers)
+    return Estimate(len(configs), len(configs) - len(rest), seconds, snapshots)

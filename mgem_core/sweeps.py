@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from mgem_core.config import RunConfig
 from mgem_core.learners import METHODS, shares_network, uses
 
+SNAPSHOT = 0.1  # of a probe: what a probe that is recorded, too, takes beyond it (docs/lens.md: from 0.01 to 0.22)
+
 
 class SweepSpec(BaseModel):
     """Every combination of the values in `grid`, on top of `base`; of several grids, one after the other."""
@@ -79,7 +81,8 @@ def _without_seed(config: str) -> str:
 def relative_work(config: RunConfig) -> float:
     """Cost of a run in samples passed through the network: of its steps, of its measurements and of its evaluations."""
     steps = sum(step_work(config, task) for task in range(config.tasks)) * config.iterations
-    measurements = _measured_steps(config) * sum(_measurement_work(config, task) for task in range(1, config.tasks))
+    measured = _measured_steps(config) + SNAPSHOT * snapshots_per_task(config)
+    measurements = measured * sum(_measurement_work(config, task) for task in range(1, config.tasks))
     # After each task, all are tested. A forward pass alone takes about half as long (perf/evaluation.py).
     return steps + measurements + 0.5 * config.benchmark_info.test_per_task * config.tasks**2
 
@@ -98,10 +101,19 @@ def _measured_steps(config: RunConfig) -> int:
     """The number of steps in each task but the first at which a probe or a snapshot, or both, are taken."""
     if not shares_network(config.method):
         return 0
-    intervals = [config.probe_every, config.snap_every if uses(config.method, "snap_every") else 0]
-    steps = [math.ceil(config.iterations / every) for every in intervals if every]
+    intervals = [config.probe_every, _snapshot_interval(config)]
     both = math.ceil(config.iterations / math.lcm(*intervals)) if all(intervals) else 0
-    return sum(steps) - both
+    return sum(math.ceil(config.iterations / every) for every in intervals if every) - both
+
+
+def snapshots_per_task(config: RunConfig) -> int:
+    """The number of snapshots that a run records in each task but the first."""
+    every = _snapshot_interval(config)
+    return math.ceil(config.iterations / every) if every else 0
+
+
+def _snapshot_interval(config: RunConfig) -> int:
+    return int(config.snap_every) if uses(config.method, "snap_every") else 0
 
 
 def estimate_seconds(configs: Sequence[RunConfig], speeds: Mapping[str, float], workers: int) -> float | None:

@@ -40,3 +40,8 @@ def duration(seconds: float) -> str:
     if hours < 48:
         return f"{hours:.1f} h" if hours < 10 else f"{hours:.0f} h"
     return f"{hours / 24:,.0f} days"
+
+
+def file_size(bytes: float) -> str:
+    """28 KiB; 1,234.5 MiB."""
+    return f"{bytes / 2**10:.0f} KiB" if bytes < 2**20 / 10 else f"{bytes / 2**20:,.1f} MiB"

@@ -6,14 +6,14 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 MAIN = Path(__file__).parents[1] / "app" / "main.py"
-PAGES = ("explore", "runs", "lens", "paper")  # that show what is in the store; Geometry needs none
+PAGES = ("lens", "explore", "runs", "paper")  # that show what is in the store; Geometry needs none
 
 
 def open_page(name: str = "explore", **query: str | list[str]) -> AppTest:
     """A page as somebody sees it who follows a link with this query."""
     app = AppTest.from_file(str(MAIN), default_timeout=15)
     # By its URL, as a browser asks for it: AppTest.switch_page finds a page by its file, and only after the first run.
-    app._page_hash = calc_hash(name)
+    app._page_hash = calc_hash("" if name == PAGES[0] else name)
     app.query_params.update(query)
     return app.run()
 

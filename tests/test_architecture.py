@@ -13,7 +13,7 @@ LAYERS = [  # a module may import those of its own layer and of the layers befor
     {"devices", "dual", "events", "gram_factors", "networks", "partition"},
     {"direction", "gradients", "learners", "lens_path", "linear_chain", "memory", "streams", "surgery"},
     {"config", "field_values"},
-    {"keys", "paper", "presets", "sweeps"},
+    {"keys", "paper", "presets", "snapshot_cost", "sweeps"},
     {"checkpoints", "report", "store"},
     {"analysis", "cells", "estimate", "frames", "legend", "measurements", "paired", "progress", "recordings"},
     {"lens", "lens_modules", "lens_partitions", "lens_steps", "published", "recorder"},

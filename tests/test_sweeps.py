@@ -10,7 +10,7 @@ from mgem_core.keys import run_key
 from mgem_core.paper import FIGURES, TABLES
 from mgem_core.presets import PRESETS
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec, estimate_seconds, relative_work
+from mgem_core.sweeps import SNAPSHOT, SweepSpec, estimate_seconds, relative_work
 from mgem_core.text import duration
 
 
@@ -131,7 +131,9 @@ def test_probes_snapshots_and_evaluations_cost_the_images_that_they_look_at():
     past_and_current = 4000 * (2 + 3)  # images for each probe of the second task and of the third
     assert work(probe_every=50) - work() == 2 * past_and_current
     assert work(probe_every=50, probe_samples=400) - work() == 2 * past_and_current / 10
-    assert work(probe_every=50, snap_every=25) - work() == 4 * past_and_current  # every other snapshot is a probe, too
+    recorded = 4 * (1 + SNAPSHOT) * past_and_current
+    assert work(snap_every=25) - work() == pytest.approx(recorded)
+    assert work(probe_every=50, snap_every=25) == work(snap_every=25)  # every probe is a snapshot, too
     assert work(method="independent", probe_every=50) == work(method="independent")
     steps = 100 * 3 * (80 + 10)
     assert work(method="single") - steps == 9 * 1000 / 2  # a forward pass alone costs half

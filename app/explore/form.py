@@ -16,9 +16,12 @@ from mgem_core.presets import DIRECTION_ALONE, STRENGTHS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.sweeps import SweepSpec, missing_data
 
-NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "probe_every", "validation")
+MEASUREMENTS = ("probe_every", "snap_every", "snap_splits")  # when runs are measured, and what is recorded of them
+NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "validation", *MEASUREMENTS)
 FRACTIONS = ("lr", "validation")  # numbers that need not be whole
-LABELS = {name: str(RunConfig.model_fields[name].description).capitalize() for name in NUMBERS}
+DESCRIPTIONS = {name: str(RunConfig.model_fields[name].description) for name in NUMBERS}
+MEANINGS = {name: text[:1].upper() + text[1:] for name, text in DESCRIPTIONS.items()}
+LABELS = {name: text.partition(";")[0] for name, text in MEANINGS.items()}
 KNOBS = {  # a field that matters to some methods → its form value, and what a sentence calls it
     "strength": ("strengths", "memory strength"),
     "trigger": ("trigger", "trigger"),
@@ -78,6 +81,8 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
 def build_spec(values: dict[str, Any]) -> SweepSpec:
     """The sweep that form values mean: a grid per family."""
     base = {name: values[name] for name in NUMBERS if values[name] is not None}
+    if not base.get("snap_every"):
+        base.pop("snap_splits", None)  # the form does not let it be changed then, so it must not be wrong
     base |= {"device": values["device"], **({"network": values["network"]} if values["network"] else {})}
     custom = [values["partition"]] if values["partition"].strip() else []
     D, K = [n for n in values["modules"] if n > 1], [n for n in values["splits"] if n > 1]

@@ -8,7 +8,17 @@ from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
 from text import benchmark_choice
 
-from explore.form import DEFAULTS, FRACTIONS, LABELS, NUMBERS, RESTRICTIONS, is_number, parse_numbers
+from explore.form import (
+    DEFAULTS,
+    FRACTIONS,
+    LABELS,
+    MEANINGS,
+    MEASUREMENTS,
+    NUMBERS,
+    RESTRICTIONS,
+    is_number,
+    parse_numbers,
+)
 from explore.form_state import CUSTOM, fill_from_preset, form_expresses, mark_as_custom, widget_key
 from explore.partition_bar import network_layers, partition_bar
 from mgem_core import RunConfig
@@ -176,12 +186,23 @@ def _show_more(options: dict[str, Any]) -> None:
     networks = ["", *NETWORKS]
     st.selectbox("Network", networks, key=widget_key("network"), format_func=lambda name: titles.get(name, name), **options)
     columns = st.columns(2)
-    for number, name in enumerate(NUMBERS):
+    for number, name in enumerate(name for name in NUMBERS if name not in MEASUREMENTS):
         with columns[number % 2]:
-            limits = {"min_value": 0.0, "step": 0.01, "format": "%g"} if name in FRACTIONS else {"min_value": 0, "step": 1}
-            placeholder = f"{defaults[name]:g}"
-            st.number_input(LABELS[name], value=None, key=widget_key(name), placeholder=placeholder, **limits, **options)
+            _show_number(name, defaults[name], options)
+    for name in MEASUREMENTS:
+        _show_number(name, defaults[name], options)
     _show_choice("strength_per", "Strength of each")
     _show_choice("split_by", "Memory is split by")
     _show_choice("strength_kind", "Meaning of the strength")
     st.selectbox("Device", ["auto", "cpu", "cuda", "mps"], key=widget_key("device"), accept_new_options=True, **options)
+
+
+def _show_number(name: str, default: float, options: dict[str, Any]) -> None:
+    """A field of RunConfig that is a number; empty means the default."""
+    limits: dict[str, Any] = {"min_value": 0, "step": 1}
+    if name in FRACTIONS:
+        limits = {"min_value": 0.0, "step": 0.01, "format": "%g"}
+    help = MEANINGS[name] if MEANINGS[name] != LABELS[name] else None
+    has_no_effect = name == "snap_splits" and not st.session_state[widget_key("snap_every")]
+    texts: dict[str, Any] = {"placeholder": f"{default:g}", "help": help, "disabled": has_no_effect}
+    st.number_input(LABELS[name], value=None, key=widget_key(name), **texts, **limits, **options)

@@ -77,10 +77,15 @@ def _estimate(store: Store, configs: list[RunConfig]) -> Estimate:
 
 
 def show_estimate(store: Store, configs: list[RunConfig]) -> str:
-    """How many runs, and how long they take; from a day on, a question. Return why they cannot be launched yet."""
+    """How many runs, how long they take, and what they record; from a day on, a question.
+
+    Return why they cannot be launched yet.
+    """
     expected = _estimate(store, configs)
     runs, *rest = expected.phrases
     st.markdown(" · ".join([f"**{runs}**", *rest]))
+    if expected.snapshots:
+        st.caption(escape_markdown(expected.snapshots.sentence))
     if sentences := cautions(configs):
         more = f" ({len(sentences) - 1} more of this kind.)" if len(sentences) > 1 else ""
         st.warning(escape_markdown(f"{sentences[-1]}{more}"))

@@ -10,7 +10,7 @@ from export_menu import show_export_menu
 
 from explore.example import show_example
 from explore.launch import launch, show_launch_panel
-from explore.sweep_controls import choose_sweep, choose_view, show_stop_or_resume
+from explore.sweep_controls import choose_sweep, choose_view, show_link_to_lens, show_stop_or_resume
 from explore.sweep_results import show_results
 from mgem_core.presets import PRESETS
 from mgem_core.store import Store
@@ -39,6 +39,8 @@ def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
         sweep = choose_sweep(sweeps)
         counts = store.counts(sweep)  # once, so that the button and the polling agree
         show_stop_or_resume(store, sweep, counts)
+        if session.all_ended(counts):
+            show_link_to_lens(store, sweep)
         export_place = st.container(width="content")
     view, plots = choose_view(store, sweep)
     is_active = not session.all_ended(counts)

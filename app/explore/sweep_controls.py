@@ -85,6 +85,14 @@ def show_stop_or_resume(store: Store, sweep: int, counts: dict[str, int]) -> Non
             st.markdown("Finished", width="content")
 
 
+def show_link_to_lens(store: Store, sweep: int) -> None:
+    """A link to the recorded steps of a sweep, if it has any; the page Lens finds the seeds that belong together."""
+    if recorded := store.runs_with_snapshots(sweep):
+        help = "Drag modules, splits and strengths at the steps that these runs recorded."
+        query = {"of": f"r{recorded[0]}"}
+        st.page_link(session.LENS_PAGE, label="Open in Lens →", help=help, query_params=query, width="content")
+
+
 def choose_view(store: Store, sweep: int) -> tuple[View, list[str]]:
     """What the results show, and the plots of it; every choice is in the URL."""
     available = sweep_plots()

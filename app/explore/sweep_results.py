@@ -138,5 +138,5 @@ def show_share_menu() -> None:
     """Part of the results, since the link contains what has just been selected in them."""
     with st.popover("Share"):
         st.markdown("This link shows the same view to anyone who can reach this server:")
-        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(st.query_params.to_dict())}"
+        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(session.url_parameters(), doseq=True)}"
         st.code(address, language=None, wrap_lines=True)

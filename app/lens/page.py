@@ -18,19 +18,16 @@ from mgem_core.networks._layer import Layer
 from mgem_core.recordings import Recording
 from mgem_core.store import Store
 
-INTRODUCTION = (
-    "A recorded run kept the inner products of its gradients at some steps, and from these alone follows what its update z "
-    "would have been with other modules, splits and strengths. Every curve is one choice of modules and splits, and each "
-    "of its points is a strength: the further right, the better a step keeps the past task, and the higher, the more it "
-    "learns of the current one. Your browser computes all of it while you drag a slider or the marker on the curve; "
-    "nothing is trained."
-)
-LIMITS = (
-    "All this is about single steps, at the parameters of the recorded run. A run that is trained with other settings "
-    "comes to other parameters: train it to know."
-)
+INTRODUCTION = """
+- **Each point is one way to restrict the updates of a network** that learns a new task: the further right, the better a
+  step keeps the old task, and the higher, the more it learns of the new one.
+- **Drag** a slider, or the marker along its curve: from recorded gradients, your browser computes what other modules,
+  splits and memory strengths would have done at the same steps, and nothing is trained.
+- **It cannot tell** where a whole run with other settings would end, because that run would come to other parameters:
+  train it to know.
+"""
 HOW_TO_RECORD = (
-    "To look at your own runs, train them with snapshots: "
+    "To look at your own runs, train them with snapshots: on Explore under *More settings*, or with "
     "`mgem sweep --snap-every 10 --snap-splits 6 --seeds 0,1,2,3`. Any PyTorch loop can be recorded with "
     "`mgem_core.recorder`; `docs/lens.md` shows how."
 )
@@ -42,9 +39,10 @@ def example_payload() -> dict[str, Any]:
 
 
 def choose_source(sources: dict[str, Source]) -> Source:
-    """The newest recorded runs, the example if there are none, or what the URL names."""
+    """The newest recorded runs, the example if there are none, or what the URL names: the example, or any of the runs."""
     wanted = st.query_params.get("of", "")
-    keys = list(sources)
+    keys, key_of = list(sources), {f"r{run}": source.key for source in sources.values() for run in source.runs}
+    wanted = key_of.get(wanted, wanted)
     index = keys.index(wanted) if wanted in keys else 0
     key = st.selectbox("Recorded runs", keys, index=index, format_func=lambda one: sources[one].title, key="lens of")
     session.put_in_url("of", [key])
@@ -80,8 +78,9 @@ def show_page() -> None:
     session.show_notices()
     st.title("The lens: what other settings would have done")
     st.markdown(INTRODUCTION)
+    if st.button("Train your own: Explore"):
+        st.switch_page(session.EXPLORE_PAGE)
     show_source(store)
-    st.caption(LIMITS)
     st.caption(HOW_TO_RECORD)
     show_question(store)
 

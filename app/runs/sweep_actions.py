@@ -8,11 +8,10 @@ from text import escape_markdown
 
 from mgem_core import UsageError
 from mgem_core.store import Store
-from mgem_core.text import pluralize
+from mgem_core.text import file_size, pluralize
 from runs.run_actions import show_stop_and_resume
 from runs.sweep_list import select_sweep
 
-MEBIBYTE = 2**20
 LONGEST_NAME = 80
 
 
@@ -54,8 +53,8 @@ def show_store_size(store: Store) -> None:
     """The size of the store, and a button that frees the space of deleted runs."""
     used, free = store.size()
     with st.container(horizontal=True, vertical_alignment="center"):
-        freeable = f", and {free / MEBIBYTE:,.1f} MiB more that deleted runs occupied" if free else ""
-        st.markdown(f"The store uses {used / MEBIBYTE:,.1f} MiB{freeable}.", width="content")
+        freeable = f", and {file_size(free)} more that deleted runs occupied" if free else ""
+        st.markdown(f"The store uses {file_size(used)}{freeable}.", width="content")
         if free and st.button("Compact", type="tertiary", help="Return the space of deleted runs to the disk."):
             try:
                 store.compact()

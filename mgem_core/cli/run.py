@@ -11,6 +11,7 @@ from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli._errors import print_error
 from mgem_core.events import Event, Finished
 from mgem_core.report import Progress, result, summary
+from mgem_core.snapshot_cost import count_snapshots
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,8 +36,9 @@ def _run(options: argparse.Namespace) -> int:
     config = RunConfig(**{name: getattr(options, name) for name in RunConfig.model_fields})
     if options.output:
         _check_output(options.output, options.checkpoint or options.resume)
-    if config.caution:
-        print(f"mgem: {config.caution}", file=sys.stderr)
+    notices = ["mgem run does not keep snapshots; mgem sweep stores them."] if count_snapshots(config) else []
+    for sentence in filter(None, [config.caution, *notices]):
+        print(f"mgem: {sentence}", file=sys.stderr)
     finished = _show_progress(config, run(config, checkpoint=options.checkpoint, resume=options.resume))
     document = json.dumps(result(config, finished), allow_nan=False, indent=2)
     print(document if options.json else summary(config, finished), flush=True)

@@ -44,7 +44,7 @@ def _sweep(options: argparse.Namespace) -> int:
         raise UsageError(missing)
     store = Store(store_path())
     workers = options.workers or default_workers()
-    phrases = estimate(store, configs, workers, options.again).phrases
+    expected = estimate(store, configs, workers, options.again)
     known = None if options.again else store.find_sweep(spec)
     if known is None:
         sweep = store.submit(spec, options.name or options.preset or "", options.again)
@@ -52,7 +52,9 @@ def _sweep(options: argparse.Namespace) -> int:
         sweep = known
         store.resume(store.run_ids(sweep))  # those that were stopped or failed
     is_there = "" if known is None else " has exactly these runs already"
-    print(f"sweep s{sweep}{is_there}: {', '.join(phrases)}", file=sys.stderr)
+    print(f"sweep s{sweep}{is_there}: {', '.join(expected.phrases)}", file=sys.stderr)
+    if expected.snapshots:
+        print(expected.snapshots.sentence, file=sys.stderr)
     for sentence in cautions(configs):
         print(f"mgem: {sentence}", file=sys.stderr)
     if options.detach:

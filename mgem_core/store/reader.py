@@ -169,8 +169,11 @@ class Reader:
     def has_snapshots(self, run: int) -> bool:
         return bool(self.database.value("SELECT EXISTS (SELECT 1 FROM snapshots WHERE run = ?)", run))
 
-    def runs_with_snapshots(self) -> list[int]:
-        return self._ids("SELECT id FROM runs WHERE EXISTS (SELECT 1 FROM snapshots WHERE run = runs.id) ORDER BY id")
+    def runs_with_snapshots(self, sweep: int | None = None) -> list[int]:
+        """Of a sweep, or of all."""
+        condition, values = run_condition(sweep=sweep)
+        has_some = "EXISTS (SELECT 1 FROM snapshots WHERE run = runs.id)"
+        return self._ids(f"SELECT id FROM runs WHERE {condition} AND {has_some} ORDER BY id", *values)
 
     def snapshots(self, run: int) -> list[Snapped]:
         rows = self.database.rows("SELECT * FROM snapshots WHERE run = ? ORDER BY task, step", run)

@@ -77,6 +77,14 @@ def test_a_run_in_the_form_means_that_run():
         ({"families": ["EWC"], "partition": "fc1=0,fc2=0,fc3=1", "strengths": []}, "Choose at least one memory strength."),
         ({"network": "conv5"}, "network is 'conv5'; it needs images of at least 32 × 32, and mnist5k-permutations has"),
         ({"lr": 0.0}, "Learning rate is 0.0; it must be greater than 0."),
+        (
+            {"snap_every": 5, "snap_splits": 300},
+            "Memory splits in snapshots is 300; memory holds 256 samples per task.",
+        ),
+        (
+            {"snap_every": 5, "snap_splits": 20, "split_by": ["class"]},
+            "Memory splits in snapshots is 20; a task has 10 classes, and splits are by class.",
+        ),
     ],
 )
 def test_what_cannot_be_launched_is_explained_in_a_sentence(values, sentence):
@@ -91,6 +99,22 @@ def test_what_can_be_launched_is_no_problem(monkeypatch, tmp_path):
     missing = form.expand_form({**form.DEFAULTS, "benchmarks": ["mnist-rotations"]})[0]
     assert missing.startswith("mnist-rotations needs MNIST")
     assert missing.endswith("mgem data fetch mnist.")
+
+
+def test_snapshots_are_off_until_the_form_asks_for_them():
+    assert {run.snap_every for run in form.expand_form(form.DEFAULTS)[1]} == {0}
+    chosen = {**form.DEFAULTS, "families": ["GEM", "EWC"], "snap_every": 10, "snap_splits": 6}
+    problem, runs = form.expand_form(chosen)
+    assert not problem
+    assert {(run.method, run.snap_every, run.snap_splits) for run in runs} == {("gem", 10, 6), ("ewc", 0, 0)}
+    values = form.form_values(form.build_spec(chosen))
+    assert (values["snap_every"], values["snap_splits"]) == (10, 6)
+
+
+def test_splits_of_snapshots_that_are_not_taken_do_not_matter():
+    values = {**form.DEFAULTS, "snap_splits": 300}
+    assert form.expand_form(values) == form.expand_form(form.DEFAULTS)
+    assert form.expand_form({**values, "snap_every": 0})[0] == ""
 
 
 def test_domains_are_chosen_and_ordered_in_the_form():

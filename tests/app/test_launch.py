@@ -3,11 +3,14 @@
 import json
 
 from explore import example, form, launch
-from pages import texts
+from pages import open_page, texts
 from test_explore_page import SPEC, button, open_explore, train
+from text import escape_markdown
+from trained_store import trained_store
 
 from mgem_core.estimate import Estimate
 from mgem_core.presets import PRESETS, Preset
+from mgem_core.snapshot_cost import snapshot_cost
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -85,6 +88,41 @@ def test_a_number_of_steps_that_must_be_a_slip_is_refused(store):
     page.number_input(key="run iterations").set_value(10**9).run()
     assert "Steps per task is 1000000000; it must be less than or equal to 1000000." in texts(page)
     assert button(page, "Launch").disabled
+
+
+def test_what_snapshots_cost_is_told_before_they_are_launched(store):
+    page = open_explore()
+    assert "for the lens" not in texts(page)
+    assert page.number_input(key="run snap_splits").disabled
+    page.number_input(key="run snap_every").set_value(20).run()
+    page.number_input(key="run snap_splits").set_value(6).run()
+    configs = form_state_runs(page)
+    assert {(config.snap_every, config.snap_splits) for config in configs if config.method == "gem"} == {(20, 6)}
+    assert escape_markdown(snapshot_cost(configs, {}, 1).sentence) in texts(page)
+    button(page, "Launch").click().run()
+    spec = SweepSpec.model_validate(store.sweep(1)["spec"])
+    assert set(spec.runs()) == set(configs)
+
+
+def form_state_runs(page):
+    names = {name: page.session_state[f"run {name}"] for name in form.DEFAULTS}
+    return form.expand_form(names)[1]
+
+
+def test_a_sweep_that_recorded_steps_leads_to_them_when_it_has_ended(store):
+    trained_store(store.path, SweepSpec(base={**SPEC.base, "snap_every": 10}, grid={"seed": [1, 0]}))
+    store.submit(SPEC)
+    store.cancel(store.run_ids(2))
+    [link] = links_to_lens(open_explore(sweep="s1"))
+    assert link.query_string == "of=r1"
+    lens = open_page("lens", of="r1")  # of seed 1, with which that of seed 0 is shown
+    assert "2 seeds (r1 … r2)" in lens.selectbox(key="lens of").options[0]
+    assert lens.selectbox(key="lens of").value == lens.query_params["of"] == "r2"
+    assert links_to_lens(open_explore(sweep="s2")) == []
+
+
+def links_to_lens(page):
+    return [one.proto for one in page.get("page_link") if one.proto.label.startswith("Open in Lens")]
 
 
 def test_a_link_fills_the_form_with_the_settings_of_its_sweep(store):

@@ -75,7 +75,7 @@ def finished(server, home):
 
 
 def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, server, store):
-    open_address(page, server)
+    open_address(page, f"{server}/explore")
     expect(page.get_by_role("heading", name="What does it cost to remember?")).to_be_visible()
     page.get_by_role("button", name="Run the quick look").click()
 
@@ -114,7 +114,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
 
 
 def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_same(page, finished, browser):
-    open_address(page, f"{finished}/?sweep=s1")
+    open_address(page, f"{finished}/explore?sweep=s1")
     page.get_by_role("radio", name="cosine").or_(page.get_by_role("button", name="cosine")).first.click()
     wait_for_points(page, 0, CONFIGURATIONS)
     rows = page.locator(".configurations tbody tr")
@@ -152,7 +152,7 @@ def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_sa
 
 
 def test_a_box_filters_the_table_and_show_all_takes_it_away(page, finished):
-    open_address(page, f"{finished}/?sweep=s1")
+    open_address(page, f"{finished}/explore?sweep=s1")
     wait_for_points(page, 0, CONFIGURATIONS)
     rows, plot = page.locator(".configurations tbody tr"), page.locator(".plot").first
     box = plot.locator(".nsewdrag").first.bounding_box()
@@ -172,7 +172,7 @@ def test_a_box_filters_the_table_and_show_all_takes_it_away(page, finished):
 
 
 def test_a_cleared_number_is_the_default_again_and_more_settings_stay_open(page, finished):
-    open_address(page, finished)
+    open_address(page, f"{finished}/explore")
     page.get_by_text("More settings", exact=True).click()
     rate = page.get_by_role("spinbutton", name="Learning rate")
     rate.fill("0")
@@ -195,7 +195,7 @@ def expected_accuracies(store: Store, view: analysis.View) -> list[str]:
 
 
 def test_the_slider_goes_back_in_training(page, finished, store):
-    open_address(page, f"{finished}/?sweep=s1&after=2")
+    open_address(page, f"{finished}/explore?sweep=s1&after=2")
     wait_for_points(page, 1, CONFIGURATIONS)
     then, now = (expected_accuracies(store, analysis.View(after=after)) for after in (2, None))
     assert then != now
@@ -208,7 +208,7 @@ def test_the_slider_goes_back_in_training(page, finished, store):
 def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, home):
     few = ["--tasks", "2", "--iterations", "20", "--memory", "20", "--probe-every", "10"]
     chaos.mgem(home, "sweep", "--name", "Other", *few, "--modules", "2", "--splits", "2").communicate(timeout=60)
-    open_address(page, f"{finished}/?sweep=s1")
+    open_address(page, f"{finished}/explore?sweep=s1")
     wait_for_points(page, 1, CONFIGURATIONS)
     page.get_by_role("combobox", name="Sweep").click()
     page.get_by_role("option", name=re.compile("Other")).click()
@@ -218,7 +218,7 @@ def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, h
 
 
 def test_a_view_without_points_says_so_and_shows_all_points_again(page, finished):
-    open_address(page, f"{finished}/?sweep=s1")
+    open_address(page, f"{finished}/explore?sweep=s1")
     wait_for_points(page, 0, CONFIGURATIONS)
     wait_until_still(page)
     whole, note = zoomed(page), page.locator(".plot-note").first
@@ -234,7 +234,7 @@ def test_a_view_without_points_says_so_and_shows_all_points_again(page, finished
 def test_a_plot_says_that_it_is_loading_in_the_room_that_it_will_take(page, finished):
     requests = []
     page.route("**/plotly.min.js", lambda route: requests.append(route))
-    page.goto(f"{finished}/?sweep=s1")
+    page.goto(f"{finished}/explore?sweep=s1")
     expect(page.get_by_text("Loading the plot …").first).to_be_visible()
     plot = page.locator(".plot").first
     before = plot.bounding_box()
@@ -250,7 +250,7 @@ def test_somebody_else_sees_that_a_sweep_was_resumed(page, finished, store, brow
     sweep = store.submit(spec, "Stopped")
     store.cancel(store.run_ids(sweep))
     until(lambda: not store.counts(sweep)["running"], 60)
-    address = f"{finished}/?sweep=s{sweep}"
+    address = f"{finished}/explore?sweep=s{sweep}"
     other = open_address(browser.new_context().new_page(), address)
     expect(other.get_by_role("button", name="Resume", exact=True)).to_be_visible()
     open_address(page, address)
@@ -261,7 +261,7 @@ def test_somebody_else_sees_that_a_sweep_was_resumed(page, finished, store, brow
 
 
 def test_a_reload_leaves_the_form_as_it_was_edited(page, finished):
-    open_address(page, f"{finished}/?sweep=s1")
+    open_address(page, f"{finished}/explore?sweep=s1")
     ewc = page.get_by_test_id("stSidebarUserContent").get_by_role("button", name="EWC", exact=True)
     expect(ewc).to_have_attribute("aria-pressed", "false")
     wait_until_still(page)
@@ -290,7 +290,7 @@ STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctyp
 
 
 def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, finished, store):
-    open_address(page, f"{finished}/?sweep=s1")
+    open_address(page, f"{finished}/explore?sweep=s1")
     wait_for_points(page, 0, CONFIGURATIONS)
     expected = measurements.points(store, frames.runs(store, 1), analysis.View())
     got: dict[tuple[str, str], bytes] = {}
@@ -337,7 +337,7 @@ def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, f
 
 
 def test_a_bad_partition_and_a_missing_dataset_are_explained_in_a_sentence(page, finished):
-    open_address(page, finished)
+    open_address(page, f"{finished}/explore")
     page.get_by_role("textbox", name=re.compile("Custom partition")).fill("fc1=0,fc9=1")
     page.keyboard.press("Tab")
     expect(page.get_by_text("'fc9' is no layer or tensor of this network")).to_have_count(1)
@@ -357,7 +357,7 @@ def test_a_bad_partition_and_a_missing_dataset_are_explained_in_a_sentence(page,
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("dark", 390)])
 def test_explore_has_no_serious_fault_for_those_who_cannot_see_it(browser, finished, scheme, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = open_address(context.new_page(), f"{finished}/?sweep=s1")
+    page = open_address(context.new_page(), f"{finished}/explore?sweep=s1")
     wait_for_points(page, 1, CONFIGURATIONS)
     wait_until_still(page)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"

@@ -30,19 +30,19 @@ def test_plots_are_drawn_where_plotly_cannot_be_copied(sealed, home, page):
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]
     with served(command, port, home, PYTHONPATH=str(sealed)):
-        page.goto(f"http://127.0.0.1:{port}/?sweep=s1")
+        page.goto(f"http://127.0.0.1:{port}/explore?sweep=s1")
         page.wait_for_function(f"{POINTS} > 0")
 
 
 def test_the_colours_are_the_projects_own_from_any_folder(server, page):
-    page.goto(server)
+    page.goto(f"{server}/explore")
     page.get_by_role("button", name="Launch").wait_for()
     color = "getComputedStyle(document.querySelector('.stSidebar')).backgroundColor"
     assert page.evaluate(color) == "rgb(243, 245, 248)"  # secondaryBackgroundColor of app/.streamlit/config.toml
 
 
 def test_modules_of_the_same_names_in_the_current_folder_and_on_the_path_are_not_taken(home, page, tmp_path):
-    for name in ("components", "explore", "export_menu", "runner_process", "runs", "session", "text"):
+    for name in ("components", "explore", "export_menu", "lens", "runner_process", "runs", "session", "text"):
         for folder in (tmp_path / "current", tmp_path / "path"):
             (folder / name).mkdir(parents=True)
             (folder / name / "__init__.py").write_text("raise ImportError('the module of another project')")
@@ -52,5 +52,7 @@ def test_modules_of_the_same_names_in_the_current_folder_and_on_the_path_are_not
     with served(command, port, tmp_path / "current", **environment):
         page.goto(f"http://127.0.0.1:{port}/runs")
         page.get_by_role("heading", name="Nothing has been run yet").or_(page.get_by_text("List", exact=True)).wait_for()
-        page.goto(f"http://127.0.0.1:{port}")
+        page.goto(f"http://127.0.0.1:{port}/explore")
         page.get_by_role("button", name="Launch").wait_for()
+        page.goto(f"http://127.0.0.1:{port}")
+        page.locator(".lens circle.marker").wait_for()

@@ -42,7 +42,7 @@ def drag_slider(page: Page, name: str, seconds: float) -> set[str]:
 def lens(page, server):
     messages = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: messages.append(frame)))
-    open_address(page, f"{server}/lens")
+    open_address(page, server)
     page.wait_for_function(IS_SOLVED)
     wait_until_still(page)
     page.wait_for_timeout(500)
@@ -154,7 +154,7 @@ def test_the_saved_file_is_dragged_without_a_server(lens, browser, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_lens_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, scheme, width):
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1000})
-    page = open_address(context.new_page(), f"{server}/lens")
+    page = open_address(context.new_page(), server)
     page.wait_for_function(IS_SOLVED)
     wait_until_still(page)
     assert not serious_faults(page)

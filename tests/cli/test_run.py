@@ -147,3 +147,10 @@ def test_resuming_a_damaged_checkpoint_starts_again_and_says_so(capsys, tmp_path
         "mgem: It started again from the beginning: its checkpoint is damaged: its checksum does not fit."
     )
     assert f"It was set aside as {path}.set-aside." in err
+
+
+def test_snapshots_that_would_be_lost_are_a_notice(capsys):
+    assert main([*QUICK, "--snap-every", "5"]) == 0
+    assert "mgem: mgem run does not keep snapshots; mgem sweep stores them." in capsys.readouterr().err
+    assert main(QUICK) == 0
+    assert "snapshots" not in capsys.readouterr().err

@@ -48,6 +48,16 @@ def test_a_sweep_is_launched_with_every_field_as_a_list(home, capsys):
     assert sum(config["modules"] == {"fc1": 0, "fc2": 0, "fc3": 1} for config in configs) == 4
 
 
+def test_what_snapshots_cost_is_told_when_a_sweep_is_launched(home, capsys):
+    grid = ["--tasks", "3", "--iterations", "100", "--snap-every", "10", "--seeds", "0,1"]
+    assert main(["sweep", *grid, "--detach"]) == 0
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("sweep s1: 2 runs")
+    assert second.startswith("40 snapshots for the lens: about 33 KiB in the store, and training takes about ")
+    assert main(["sweep", "--seeds", "0,1", "--detach"]) == 0
+    assert "snapshot" not in capsys.readouterr().err
+
+
 def test_a_preset_may_be_changed(home):
     folder, _ = home
     assert main(["sweep", "--preset", "quick-look", "--seeds", "7", "--tasks", "2", "--detach"]) == 0
