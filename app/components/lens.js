@@ -96,11 +96,11 @@ class Lens {
     return { q, family: this.family(used.moduleOf, used.splits, used.knobs, strength.map((one) => (q ? one / q : 1))) };
   }
 
-  // Computed again only if the view is another, or more steps are solved.
+  // Computed again only if the view is another, or more steps are solved; of another window, only what it adds or leaves out.
   curveOf(family) {
-    const key = JSON.stringify([this.view, family.solved]);
-    if (family.curveKey !== key) Object.assign(family, { curveKey: key, curve: frontier(family, this.view, this.R) });
-    return family.curve;
+    const { view } = this, key = [view.s, view.axes, family.solved].join(), isKnown = family.curveKey === key;
+    if (isKnown && family.curve.window.join() === view.window.join()) return family.curve;
+    return Object.assign(family, { curveKey: key, curve: frontier(family, view, this.R, isKnown ? family.curve : null) }).curve;
   }
 
   change(values) {
