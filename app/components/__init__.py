@@ -33,10 +33,14 @@ def _sources(name: str, scripts: Sequence[str]) -> dict[str, str]:
 
 _plot = _register("plot", '<div class="plot" role="group"></div><div class="plot-note" role="status"></div>')
 _table = _register("table", '<div class="configurations"></div>')
-LENS_SCRIPTS = ("solver", "frontier", "lens_plot", "lens_view", "lens_panels", "lens")
+LENS_SCRIPTS = (
+    *("solver", "frontier", "surgery", "lens_plot"),
+    *("lens_rules", "lens_trained", "lens_view", "lens_panels", "lens"),
+)
 _lens = _register("lens", '<div class="lens"></div>', LENS_SCRIPTS)
 
 
+_trained = st.components.v2.component("trained", js=(FOLDER / "trained.js").read_text())
 _form_memory = st.components.v2.component("form_memory", js=(FOLDER / "form_memory.js").read_text())
 
 
@@ -137,6 +141,11 @@ def show_lens(payload: dict[str, Any], key: str, on_train: Callable[[dict[str, A
     train = on_train or (lambda settings: None)
     callback = {"on_train_change": lambda: train(json.loads(st.session_state[key]["train"]))}
     _lens(key=key, data={**data, "standalone": _sources("lens", LENS_SCRIPTS)}, **callback)
+
+
+def show_trained(trained: dict[str, Any], key: str) -> None:
+    """Bring runs that were trained with settings of the lens (`lens.trained`) to the lens on this page."""
+    _trained(key=key, data=json.dumps(trained))
 
 
 def _selection_callback(key: str, on_select: SelectionCallback) -> Callable[[], None]:

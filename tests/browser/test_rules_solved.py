@@ -92,7 +92,9 @@ def test_rules_on_recorded_steps_are_those_of_python_for_any_modules_and_splits(
             view = {"s": s, "axes": axes, "window": window}
             asked.append({"rule": rule, "moduleOf": partition, "splits": splits, "knobs": knobs, "view": view})
     found = browser_page.evaluate(POINTS, [payload(recordings, "test"), task, asked])
-    parameters = browser_page.evaluate("Object.fromEntries(Object.entries(RULES).map(([name, one]) => [name, one.parameters]))")
+    parameters = browser_page.evaluate(
+        "Object.fromEntries(Object.entries(RULES).map(([name, one]) => [name, one.parameters]))"
+    )
     for (setting, axes, s), curves in zip(settings, found, strict=True):
         tried = list(range(0, len(parameters[setting.rule]), 7))
         strengths = [parameters[setting.rule][j] for j in tried]
