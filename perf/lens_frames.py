@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import CDPSession, Page, sync_playwright
 
 from perf.dashboard import FLAGS
 from perf.timing import save
@@ -18,9 +18,10 @@ from lens.example_runs import example_recordings
 from lens.payload import payload
 
 WANTED = 16  # milliseconds within which 95 % of the frames should come
+FRAMES = 300
 DRAGGED = ("Strength", "Modules", "Splits", "From step")
-# In each frame a slider moves. A frame takes `script`: handling the event, solving and drawing; `interval` is the time from
-# one frame to the next as the browser shows them, 16.7 at 60 frames per second.
+# In each frame a slider moves. `script` is the time for handling the event, solving and drawing; `interval` the time from
+# one frame to the next as the browser paints them, 16.7 at 60 frames per second. Both include waiting for a busy core.
 DRAG = """async ([name, frames]) => {
     const lens = document.querySelector('.lens').lens, script = [], interval = [];
     const input = document.querySelector(`input[aria-label="${name}"]`), low = Number(input.min), high = Number(input.max);
@@ -64,16 +65,29 @@ def open_lens(page: Page) -> None:
     page.wait_for_function("!document.querySelector('.lens').lens.frame")
 
 
+def cpu_seconds(session: CDPSession) -> float:
+    """CPU time of the page's main thread so far, for scripts, styles, layout and painting."""
+    metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    return float(metrics["TaskDuration"])
+
+
 def measure_drags(page: Page) -> dict[str, float]:
-    """Quantiles of the times of 300 frames, five seconds at best, for each slider; and with all rules drawn as well."""
+    """Quantiles of the times of 300 frames, five seconds at best, for each slider; and with all rules drawn as well.
+
+    The mean CPU time of a frame depends least on what else the machine does.
+    """
     results: dict[str, float] = {}
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
     for rules in ("", "all rules, "):
         if rules:
             page.evaluate("document.querySelector('.lens').lens.change({ rules: Object.keys(RULES) })")
             page.wait_for_function("!document.querySelector('.lens').lens.frame")
         for name in DRAGGED:
-            found = page.evaluate(DRAG, [name, 300])
-            texts = []
+            before = cpu_seconds(session)
+            found = page.evaluate(DRAG, [name, FRAMES])
+            results[f"{rules}{name}, CPU, mean"] = cpu = 1000 * (cpu_seconds(session) - before) / FRAMES
+            texts = [f"CPU {cpu:5.1f}"]
             for kind in ("script", "interval"):
                 times = np.array(found[kind])
                 half, most = (float(value) for value in np.quantile(times, [0.5, 0.95]))

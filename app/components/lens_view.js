@@ -101,8 +101,10 @@ function dragAlongCurve(lens) {
 function drawLens(lens, families) {
   const { parts, state, host } = lens, { chosen } = families;
   if (!host.clientWidth) return; // hidden
+  // Widths are read before anything is changed: after a change, the browser would have to lay out the page for it.
+  const width = parts.picture.clientWidth, panelWidth = parts.panels.firstChild.clientWidth;
   const entry = trainedAs(lens), measured = entry && measuredPoints(lens, entry), isMeasured = Boolean(measured?.each.length);
-  const solved = [...families.others, ...families.rules, chosen].map((one) => one.solved), width = parts.picture.clientWidth;
+  const solved = [...families.others, ...families.rules, chosen].map((one) => one.solved);
   const measuredKey = isMeasured ? measured.each.map(({ point }) => point) : null;
   const scaleKey = JSON.stringify([lens.view, solved, chosen.moduleOf, chosen.splits, width, state.solver, state.trigger, state.rules, measuredKey]);
   if (lens.scaleKey !== scaleKey) {
@@ -117,7 +119,7 @@ function drawLens(lens, families) {
   lens.comparison ??= differenceInWords(lens, chosen, families.gem); // does not depend on the strength
   drawWords(lens, [pointInWords(lens, chosen, point), trainedInWords(lens, entry, measured, point), lens.comparison, lens.rulesText]);
   drawControls(lens);
-  drawPanels(lens, families);
+  drawPanels(lens, families, panelWidth);
 }
 
 // All that stays where it is while the strength is dragged.

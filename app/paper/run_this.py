@@ -23,7 +23,8 @@ def show_question(store: Store, goes_to_explore: bool = True) -> None:
     if session.came_from_another_page():
         _forget()
     if asked := st.session_state.get("to run"):
-        _ask(store, *asked, goes_to_explore)
+        name, spec = asked
+        _ask(store, name, spec, goes_to_explore)
 
 
 @st.dialog("Run this", on_dismiss=_forget)
