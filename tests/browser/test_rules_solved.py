@@ -103,3 +103,10 @@ def test_rules_on_recorded_steps_are_those_of_python_for_any_modules_and_splits(
             x, y, _ = (values.mean(1) for values in answers(steps.at(slice(1, None)), each).on_axes(axes, s))
             points = np.array(curve)[tried, :2]
             np.testing.assert_allclose(points, np.stack([x, y], axis=1), rtol=1e-6, atol=1e-6 * np.abs([x, y]).max())
+
+
+def test_the_browser_has_the_rules_of_python_under_the_same_names(browser_page):
+    labels = browser_page.evaluate("Object.fromEntries(Object.entries(RULES).map(([name, { label }]) => [name, label]))")
+    assert labels == {name: rule.label for name, rule in RULES.items()}
+    with_curves = browser_page.evaluate("Object.keys(RULES).filter((name) => RULES[name].parameters.length > 1)")
+    assert with_curves == [name for name, rule in RULES.items() if rule.parameter]
