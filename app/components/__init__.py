@@ -34,21 +34,20 @@ def _sources(scripts: Sequence[str], styles: Sequence[str]) -> dict[str, str]:
 
 _plot = _register("plot", '<div class="plot" role="group"></div><div class="plot-note" role="status"></div>')
 _table = _register("table", '<div class="configurations"></div>')
-LENS_SCRIPTS = ("solver", "svg", "controls", "frontier", "lens_plot", "lens_view", "lens_panels", "lens")
+LENS_SCRIPTS = (
+    *("solver", "svg", "controls", "frontier", "surgery", "lens_plot"),
+    *("lens_rules", "lens_trained", "lens_view", "lens_panels", "lens"),
+)
 LENS_SOURCES = _sources(LENS_SCRIPTS, ("interactive", "lens"))
 _lens = _register("lens", '<div class="interactive lens"></div>', LENS_SOURCES)
 GEOMETRY_SCRIPTS = (
-    "solver",
-    "svg",
-    "controls",
-    "geometry_methods",
-    "geometry_words",
-    "geometry_labels",
-    "geometry_picture",
+    *("solver", "svg", "controls", "geometry_methods", "geometry_words"),
+    *("geometry_labels", "geometry_picture", "geometry_view", "geometry"),
 )
-GEOMETRY_SOURCES = _sources((*GEOMETRY_SCRIPTS, "geometry_view", "geometry"), ("interactive", "geometry"))
+GEOMETRY_SOURCES = _sources(GEOMETRY_SCRIPTS, ("interactive", "geometry"))
 _geometry = _register("geometry", '<div class="interactive geometry"></div>', GEOMETRY_SOURCES)
 
+_trained = st.components.v2.component("trained", js=(FOLDER / "trained.js").read_text())
 _form_memory = st.components.v2.component("form_memory", js=(FOLDER / "form_memory.js").read_text())
 
 
@@ -158,6 +157,11 @@ def show_geometry(methods: list[dict[str, Any]], presets: list[dict[str, Any]], 
     """
     content = {"methods": methods, "presets": presets}
     _geometry(key=key, data={"content": content, "start": start, "standalone": GEOMETRY_SOURCES})
+
+
+def show_trained(trained: dict[str, Any], key: str) -> None:
+    """Bring runs that were trained with settings of the lens (`lens.trained`) to the lens on this page."""
+    _trained(key=key, data=json.dumps(trained))
 
 
 def _selection_callback(key: str, on_select: SelectionCallback) -> Callable[[], None]:

@@ -137,21 +137,25 @@ function newFamily(task, moduleOf, splits, knobs, taskWeights, strengths) {
   const weights = Array.from({ length: task.past * splits }, (_, c) => taskWeights[Math.floor(c / splits)] * share);
   const P = 2 + 2 * task.past, N = task.snapshots.length;
   const sums = new Float64Array(N * strengths.length * (P + 1));
-  return { task, moduleOf, splits, knobs, weights, P, strengths, pieces: new Array(N), sums, solved: 0 };
+  return { task, moduleOf, splits, knobs, weights, P, strengths, pieces: new Array(N), sums, solved: 0, solveStep: followPaths };
+}
+
+// The pieces of each module at a step; adds their products and ‖z‖² at each strength to those of the family.
+function followPaths({ task, splits, knobs, weights, P, strengths, sums }, n, blocks, shares) {
+  const Q = strengths.length, pieces = blocks.map((block) => modulePieces(block, task.past, splits, shares, weights, knobs));
+  for (const piece of pieces) {
+    for (let j = 0; j < Q; j++) addProducts(piece, P, strengths[j], sums, (n * Q + j) * (P + 1));
+  }
+  return pieces;
 }
 
 // Solve steps of a family, in the given order, until they are all solved or the time is up; true if all are.
 function solveFamily(family, order, deadline = Infinity) {
-  const { task, P, strengths, sums } = family, Q = strengths.length;
   while (family.solved < order.length) {
     if (performance.now() > deadline) return false;
     const n = order[family.solved];
-    const { blocks, shares } = moduleBlocks(task.snapshots[n], family.moduleOf, family.splits);
-    const solve = (block) => modulePieces(block, task.past, family.splits, shares, family.weights, family.knobs);
-    family.pieces[n] = blocks.map(solve);
-    for (const piece of family.pieces[n]) {
-      for (let j = 0; j < Q; j++) addProducts(piece, P, strengths[j], sums, (n * Q + j) * (P + 1));
-    }
+    const { blocks, shares } = moduleBlocks(family.task.snapshots[n], family.moduleOf, family.splits);
+    family.pieces[n] = family.solveStep(family, n, blocks, shares);
     family.solved++;
   }
   return true;
@@ -168,10 +172,14 @@ function spreadOrder(snapshots) {
 
 // Means over the solved steps of a window: [⟨g_s,z⟩, ⟨g_t,z⟩, ⟨ĝ_s,z⟩] at each of Q strengths, of each recording and of all.
 // Axes are "unit" (per ‖z‖), "raw" or "cosine". A step at which that divides by 0 is left out; NaN where no step is left.
-function meansOver(family, sums, Q, { s, axes, window }, recordings) {
-  const { P, knobs, task, pieces } = family, W = P + 1, memory = 2 + task.past + s, totals = new Float64Array(recordings * Q * 4);
+// before: the means over another window of the same solved steps and on the same axes. Only those steps are then added or
+// subtracted that the windows do not have in common; in double precision, that costs a few of the last digits.
+function meansOver(family, sums, Q, { s, axes, window }, recordings, before) {
+  const { P, knobs, task, pieces } = family, W = P + 1, memory = 2 + task.past + s;
+  const totals = before ? before.totals.slice() : new Float64Array(recordings * Q * 4);
   task.snapshots.forEach(({ recording, step, norms }, n) => {
-    if (!pieces[n] || step < window[0] || step > window[1]) return;
+    const sign = isWithin(step, window) - (before ? isWithin(step, before.window) : 0);
+    if (!pieces[n] || !sign) return;
     const pastLength = axes === "cosine" ? norms[2 + s] : 1, ownLength = axes === "cosine" ? norms[1] : 1;
     for (let j = 0; j < Q; j++) {
       const at = (n * Q + j) * W, to = (recording * Q + j) * 4, norm = Math.sqrt(Math.max(sums[at + P], 0));
@@ -180,17 +188,21 @@ function meansOver(family, sums, Q, { s, axes, window }, recordings) {
         if (!(norm * pastLength * ownLength > 0)) continue;
         scale = 1 / norm;
       } else if (knobs.stepLength === "gradient" && norm > 0) scale = norms[0] / norm;
-      totals[to] += (sums[at + 2 + s] * scale) / pastLength;
-      totals[to + 1] += (sums[at + 1] * scale) / ownLength;
-      totals[to + 2] += (sums[at + memory] * scale) / pastLength;
-      totals[to + 3]++;
+      totals[to] += (sign * sums[at + 2 + s] * scale) / pastLength;
+      totals[to + 1] += (sign * sums[at + 1] * scale) / ownLength;
+      totals[to + 2] += (sign * sums[at + memory] * scale) / pastLength;
+      totals[to + 3] += sign;
     }
   });
-  return { mean: meanCurve(totals, Q, recordings), get each() { return eachCurve(totals, Q, recordings); } };
+  return { window, totals, mean: meanCurve(totals, Q, recordings), get each() { return eachCurve(totals, Q, recordings); } };
+}
+
+function isWithin(step, [first, last]) {
+  return step >= first && step <= last ? 1 : 0;
 }
 
 function eachCurve(totals, Q, recordings) {
-  const point = (at) => [0, 1, 2].map((i) => totals[at + i] / totals[at + 3]);
+  const point = (at) => [0, 1, 2].map((i) => (totals[at + 3] ? totals[at + i] / totals[at + 3] : NaN));
   return Array.from({ length: recordings }, (_, r) => Array.from({ length: Q }, (_, j) => point((r * Q + j) * 4)));
 }
 
@@ -213,8 +225,8 @@ function meanCurve(totals, Q, recordings) {
 }
 
 // The frontier at the strengths of the grid.
-function frontier(family, view, recordings) {
-  return meansOver(family, family.sums, family.strengths.length, view, recordings);
+function frontier(family, view, recordings, before) {
+  return meansOver(family, family.sums, family.strengths.length, view, recordings, before);
 }
 
 // The same at one strength, which need not be one of the grid.

@@ -12,8 +12,8 @@ const TITLES = {
 };
 
 class Lens {
-  constructor(host, data, { train, standalone, start } = {}) {
-    Object.assign(this, { host, data, train, standalone, tasks: new Map(), families: new Map() });
+  constructor(host, data, { train, standalone, start, trained } = {}) {
+    Object.assign(this, { host, data, train, standalone, trained: [], tasks: new Map(), families: new Map() });
     this.R = data.recordings.length;
     this.T = data.layers.reduce((count, layer) => count + layer.tensors.length, 0);
     this.pairs = data.recordings[0].tasks.flatMap(({ task, sizes }) => sizes[0].map((_, s) => ({ s, task })));
@@ -30,11 +30,13 @@ class Lens {
       trigger: used?.knobs.trigger ?? "violation",
       map: "y",
       conflict: "cosine",
+      rules: [],
       ...start,
     };
     host.lens = this;
     this.setScale();
     buildLens(this);
+    this.setTrained(trained);
     new ResizeObserver(() => this.redraw()).observe(host);
     this.redraw();
   }
@@ -82,9 +84,15 @@ class Lens {
   }
 
   family(moduleOf, splits, knobs = this.knobs, taskWeights = new Array(this.task.past).fill(1)) {
-    const key = JSON.stringify([this.pairs[this.state.pair].task, moduleOf, splits, knobs, taskWeights]);
+    const make = () => newFamily(this.task, moduleOf, splits, knobs, taskWeights, this.strengths);
+    return this.keep([moduleOf, splits, knobs, taskWeights], make);
+  }
+
+  // The family of the present task that these values describe, made only once.
+  keep(values, make) {
+    const key = JSON.stringify([this.pairs[this.state.pair].task, values]);
     if (this.families.size > MOST_FAMILIES) this.families.clear();
-    if (!this.families.has(key)) this.families.set(key, newFamily(this.task, moduleOf, splits, knobs, taskWeights, this.strengths));
+    if (!this.families.has(key)) this.families.set(key, make());
     return this.families.get(key);
   }
 
@@ -96,11 +104,23 @@ class Lens {
     return { q, family: this.family(used.moduleOf, used.splits, used.knobs, strength.map((one) => (q ? one / q : 1))) };
   }
 
-  // Computed again only if the view is another, or more steps are solved.
+  // Computed again only if the view is another, or more steps are solved; of another window, only what it adds or leaves out.
   curveOf(family) {
-    const key = JSON.stringify([this.view, family.solved]);
-    if (family.curveKey !== key) Object.assign(family, { curveKey: key, curve: frontier(family, this.view, this.R) });
-    return family.curve;
+    const { view } = this, key = [view.s, view.axes, family.solved].join(), isKnown = family.curveKey === key;
+    if (isKnown && family.curve.window.join() === view.window.join()) return family.curve;
+    return Object.assign(family, { curveKey: key, curve: frontier(family, view, this.R, isKnown ? family.curve : null) }).curve;
+  }
+
+  ruleFamily(name) {
+    const { state: { moduleOf, splits }, knobs } = this;
+    return this.keep([name, moduleOf, splits, knobs.stepLength], () => newRuleFamily(this.task, name, moduleOf, splits, knobs));
+  }
+
+  // What was trained with settings of these recordings.
+  setTrained(found) {
+    if (!found || found.source !== this.data.source) return;
+    this.trained = found.configurations;
+    this.redraw();
   }
 
   change(values) {
@@ -120,9 +140,10 @@ class Lens {
     const chosen = this.family(state.moduleOf, state.splits), gem = this.family(all, 1), used = this.usedFamily();
     const splits = divisorsOf(task.splits);
     const others = this.data.partitions.flatMap(({ moduleOf }) => splits.map((one) => this.family(moduleOf, one)));
-    const first = [chosen, gem, ...(used ? [used.family] : [])];
+    const rules = state.rules.map((name) => this.ruleFamily(name));
+    const first = [chosen, gem, ...(used ? [used.family] : []), ...rules];
     const isSolved = [...first, ...others].every((family) => solveFamily(family, task.order, deadline));
-    drawLens(this, { chosen, gem, used, others });
+    drawLens(this, { chosen, gem, used, others, rules });
     if (!isSolved) this.redraw();
   }
 }
@@ -199,5 +220,5 @@ export default function ({ parentElement, data, setTriggerValue }) {
   host.key = data.key;
   followTheme(host);
   const train = data.canTrain ? (values) => host.sendTrain(values) : null;
-  new Lens(host, JSON.parse(data.payload), { train, standalone: data.standalone });
+  new Lens(host, JSON.parse(data.payload), { train, standalone: data.standalone, trained: globalThis.lensTrained });
 }

@@ -31,8 +31,7 @@ function buildPanels(lens) {
   ];
 }
 
-function drawPanels(lens, families) {
-  const width = lens.parts.panels.firstChild.clientWidth;
+function drawPanels(lens, families, width) {
   if (lens.panelKey !== lens.scaleKey + lens.state.map) {
     drawHeatMap(lens, width);
     drawGap(lens, families.chosen, width);

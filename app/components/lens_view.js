@@ -8,7 +8,12 @@ function buildLens(lens) {
   parts.knee = svgElement("path", { class: "knee", d: "M-6 5L6 5L0 -6Z" });
   parts.used = svgElement("path", { class: "used", d: "M0 -8L8 0L0 8L-8 0Z" });
   parts.marker = svgElement("circle", { class: "marker", r: 7 });
-  parts.plot.content.append(parts.faint, parts.gem, parts.chosen, parts.knee, parts.used, parts.marker);
+  parts.rules = svgElement("g");
+  parts.measuredLine = svgElement("path", { class: "measured-line" });
+  parts.measuredSeeds = svgElement("g", { class: "measured-seeds" });
+  parts.measured = svgElement("path", { class: "measured", d: STAR });
+  const measured = [parts.measuredLine, parts.measuredSeeds, parts.measured];
+  parts.plot.content.append(parts.faint, parts.gem, parts.chosen, parts.rules, parts.knee, parts.used, parts.marker, ...measured);
   parts.legend = element("p", { class: "legend" });
   parts.words = element("div", { class: "words" });
   parts.picture = element("div", { class: "picture" }, parts.plot.svg, parts.legend);
@@ -39,6 +44,8 @@ function buildControls(lens) {
     chooser("Restrict", [["violation", "where a constraint is violated"], ["always", "always"]], state.trigger, (trigger) => lens.change({ trigger })),
     chooser("Solver", [["exact", "exact"], ["approx", "approximate (row by row)"]], state.solver, (solver) => lens.change({ solver })),
     element("div", { class: "buttons", role: "group", "aria-label": "Axes" }, element("span", {}, "Axes"), ...buttons),
+    buildRules(lens),
+    buildTrained(lens),
     element("div", { class: "buttons" }, ...buildActions(lens)),
   ];
 }
@@ -73,34 +80,49 @@ function dragAlongCurve(lens) {
 }
 
 function drawLens(lens, families) {
-  const { parts, state, host } = lens, { chosen, gem, used, others } = families;
+  const { parts, state, host } = lens, { chosen } = families;
   if (!host.clientWidth) return; // hidden
-  const width = parts.picture.clientWidth, curves = [...others, chosen].map((family) => lens.curveOf(family).mean);
-  const scaleKey = JSON.stringify([lens.view, others.map((one) => one.solved), chosen.moduleOf, chosen.splits, chosen.solved, width, state.solver, state.trigger]);
+  // Widths are read before anything is changed: after a change, the browser would have to lay out the page for it.
+  const width = parts.picture.clientWidth, panelWidth = parts.panels.firstChild.clientWidth;
+  const entry = trainedAs(lens), measured = entry && measuredPoints(lens, entry), isMeasured = Boolean(measured?.each.length);
+  const solved = [...families.others, ...families.rules, chosen].map((one) => one.solved);
+  const measuredKey = isMeasured ? measured.each.map(({ point }) => point) : null;
+  const scaleKey = JSON.stringify([lens.view, solved, chosen.moduleOf, chosen.splits, width, state.solver, state.trigger, state.rules, measuredKey]);
   if (lens.scaleKey !== scaleKey) {
     lens.scaleKey = scaleKey;
-    const points = curves.flat();
-    parts.plot.resize(width, rangeOf(points.map(([x]) => x)), rangeOf(points.map(([, y]) => y)), TITLES[state.axes]);
-    const lines = others.map((family) => svgElement("path", { d: pathOf(parts.plot.place(lens.curveOf(family).mean)) }, svgElement("title", {}, nameOf(family))));
-    parts.faint.replaceChildren(...lines);
-    parts.gem.setAttribute("d", pathOf(parts.plot.place(lens.curveOf(gem).mean)));
-    lens.drawnCurve = parts.plot.place(lens.curveOf(chosen).mean);
-    parts.chosen.setAttribute("d", pathOf(lens.drawnCurve));
-    const knee = kneeOf(lens.curveOf(chosen).mean);
-    lens.knee = knee < 0 ? null : lens.strengths[knee];
-    moveTo(parts.knee, knee < 0 ? [NaN, NaN] : lens.drawnCurve[knee]);
-    moveTo(parts.used, used ? parts.plot.place([pointAt(used.family, used.q, lens.view, lens.R).mean])[0] : [NaN, NaN]);
-    drawLegend(lens, chosen);
+    drawCurves(lens, families, width, measured?.each.map(({ point }) => point) ?? []);
+    drawLegend(lens, chosen, isMeasured);
     lens.comparison = null;
   }
-  const point = pointAt(chosen, state.q, lens.view, lens.R);
-  moveTo(parts.marker, parts.plot.place([point.mean])[0]);
-  drawWords(lens, families, point);
+  const point = pointAt(chosen, state.q, lens.view, lens.R), [at] = parts.plot.place([point.mean]);
+  moveTo(parts.marker, at);
+  drawTrained(lens, measured, at);
+  lens.comparison ??= differenceInWords(lens, chosen, families.gem); // does not depend on the strength
+  drawWords(lens, [pointInWords(lens, chosen, point), trainedInWords(lens, entry, measured, point), lens.comparison, lens.rulesText]);
   drawControls(lens);
-  drawPanels(lens, families);
+  drawPanels(lens, families, panelWidth);
 }
 
-function drawLegend({ parts, state, data }, chosen) {
+// All that stays where it is while the strength is dragged.
+function drawCurves(lens, { chosen, gem, used, others, rules }, width, alsoWithin) {
+  const { parts, state } = lens, { plot } = parts, found = readRules(lens, rules), curve = lens.curveOf(chosen).mean;
+  const points = [...others.flatMap((family) => lens.curveOf(family).mean), ...curve, ...found.flatMap((rule) => [rule.point, ...rule.curve]), ...alsoWithin];
+  plot.resize(width, rangeOf(points.map(([x]) => x)), rangeOf(points.map(([, y]) => y)), TITLES[state.axes]);
+  const lines = others.map((family) => svgElement("path", { d: pathOf(plot.place(lens.curveOf(family).mean)) }, svgElement("title", {}, nameOf(family))));
+  parts.faint.replaceChildren(...lines);
+  parts.gem.setAttribute("d", pathOf(plot.place(lens.curveOf(gem).mean)));
+  lens.drawnCurve = plot.place(curve);
+  parts.chosen.setAttribute("d", pathOf(lens.drawnCurve));
+  const knee = kneeOf(curve), kneeAt = knee < 0 ? [NaN, NaN] : lens.drawnCurve[knee];
+  lens.knee = knee < 0 ? null : lens.strengths[knee];
+  moveTo(parts.knee, kneeAt);
+  const usedAt = used ? plot.place([pointAt(used.family, used.q, lens.view, lens.R).mean])[0] : [NaN, NaN];
+  moveTo(parts.used, usedAt);
+  drawRules(lens, found, [kneeAt, usedAt]);
+  lens.rulesText = rulesInWords(found);
+}
+
+function drawLegend({ parts, state, data }, chosen, isMeasured) {
   const entry = (kind, text) => element("span", { class: `entry ${kind}` }, text);
   const name = nameOf(chosen);
   parts.legend.replaceChildren(...[
@@ -108,17 +130,17 @@ function drawLegend({ parts, state, data }, chosen) {
     ...(name === "GEM" ? [] : [entry("gem", "GEM")]),
     entry("faint", "other modules and splits"),
     entry("marker", "the chosen strength"),
+    ...(isMeasured ? [entry("measured", "trained with these settings (small: single seeds)")] : []),
     ...(data.used ? [entry("used", "what the run itself used")] : []),
     entry("knee", "knee: the point farthest above the line between the ends"),
   ]);
   parts.plot.svg.setAttribute("aria-label", `Frontier of ${name} over the strength: ${TITLES[state.axes].join("; ")}`);
 }
 
-function drawWords(lens, families, point) {
-  lens.comparison ??= differenceInWords(lens, families.chosen, families.gem); // does not depend on the strength
-  const sentences = [pointInWords(lens, families.chosen, point), lens.comparison];
-  if (lens.parts.words.childElementCount !== sentences.length) lens.parts.words.replaceChildren(...sentences.map(() => element("p")));
-  sentences.forEach((text, i) => (lens.parts.words.children[i].textContent = text));
+function drawWords({ parts: { words } }, sentences) {
+  const known = sentences.filter(Boolean);
+  if (words.childElementCount !== known.length) words.replaceChildren(...known.map(() => element("p")));
+  known.forEach((text, i) => (words.children[i].textContent = text));
 }
 
 function drawControls(lens) {
@@ -137,6 +159,8 @@ function drawControls(lens) {
     show(one, ends[end], `${steps[ends[end]]}`);
   });
   for (const button of parts.axes) button.setAttribute("aria-pressed", String(button.dataset.axes === state.axes));
+  for (const button of parts.ruleButtons) button.setAttribute("aria-pressed", String(state.rules.includes(button.dataset.rule)));
+  drawTrainedChooser(lens);
 }
 
 // The tensors in a row, coloured by module; the boundaries between modules can be dragged, or moved with the arrow keys.
@@ -191,6 +215,7 @@ function boundaryHandle(lens, i) {
 }
 
 // The lens as one file, with its data and its present settings, that needs no server.
-function saveLens({ data, state, standalone }) {
-  saveStandalone("lens", `Lens: ${data.title}`, standalone, `new Lens(host, ${scriptLiteral(data)}, { start: ${scriptLiteral(state)} });`);
+function saveLens({ data, state, trained, standalone }) {
+  const options = { start: state, trained: { source: data.source, configurations: trained } };
+  saveStandalone("lens", `Lens: ${data.title}`, standalone, `new Lens(host, ${scriptLiteral(data)}, ${scriptLiteral(options)});`);
 }

@@ -4,14 +4,17 @@ from functools import cache
 from typing import Any
 
 import components
+import runner_process
 import session
 import streamlit as st
 from paper.run_this import ask_to_run, show_question
 from pydantic import ValidationError
+from text import escape_markdown
 
 from lens.example_runs import example_recordings
 from lens.payload import payload
 from lens.sources import Source, example, recorded_sources, train_settings
+from lens.trained import is_training, trained_as
 from mgem_core import recordings
 from mgem_core.config import explain
 from mgem_core.networks._layer import Layer
@@ -35,7 +38,7 @@ HOW_TO_RECORD = (
 
 @cache
 def example_payload() -> dict[str, Any]:
-    return payload(example_recordings(), example().title)
+    return payload(example_recordings(), example().title, example().key)
 
 
 def choose_source(sources: dict[str, Source]) -> Source:
@@ -57,7 +60,7 @@ def read_files() -> list[Recording]:
 def read_source(store: Store, source: Source) -> tuple[tuple[Layer, ...], dict[str, Any]]:
     """The layers of the network, and what the lens shows."""
     found = [recordings.of_run(store, run) for run in source.runs]
-    return found[0].layers, payload(found, source.title)
+    return found[0].layers, payload(found, source.title, source.key)
 
 
 def ask_to_train(source: Source, layers: tuple[Layer, ...], wanted: dict[str, Any]) -> None:
@@ -82,7 +85,7 @@ def show_page() -> None:
         st.switch_page(session.EXPLORE_PAGE)
     show_source(store)
     st.caption(HOW_TO_RECORD)
-    show_question(store)
+    show_question(store, goes_to_explore=False)  # the lens itself shows what comes of it
 
 
 def show_source(store: Store) -> None:
@@ -101,6 +104,32 @@ def show_source(store: Store) -> None:
     if content["every"] > 1:
         st.caption(f"The recording is long: one of every {content['every']} recorded steps is shown.")
     components.show_lens(content, "lens", lambda wanted: ask_to_train(source, layers, wanted))
+    show_trained(store, source)
+
+
+def show_trained(store: Store, source: Source) -> None:
+    """Bring what was trained with settings of the lens to it, and follow the runs that are still training."""
+    probes = st.session_state.setdefault("lens probes", {})
+
+    def read() -> dict[str, Any]:
+        return session.read_once("lens trained", store, source, lambda: trained_as(store, source, probes))  # type: ignore[no-any-return]
+
+    is_active = is_training(read())
+
+    @session.explain_errors
+    def show_current() -> None:
+        session.rerun_if_replaced(store)
+        trained = read()
+        components.show_trained(trained, "lens trained component")
+        if trained["left_out"]:
+            st.caption(f"The lens knows the newest trained settings; {trained['left_out']} older ones are left out.")
+        if is_active and (problem := runner_process.keep_runner_alive()):
+            st.error(escape_markdown(problem))
+        if is_active and not is_training(trained):
+            session.queue_toast("The training has ended.")
+            st.rerun()
+
+    st.fragment(show_current, run_every=1.0 if is_active else None)()
 
 
 show_page()

@@ -15,8 +15,11 @@ MOST_NUMBERS = 4_000_000  # that are sent, 21 MB as text; of longer recordings, 
 PARTITIONS = (1, 2, 3, 4, 6, 8)  # numbers of modules to choose from, beside one per layer and one per tensor
 
 
-def payload(found: Sequence[Recording], title: str) -> dict[str, Any]:
-    """Of recordings of one configuration; an error if they cannot be shown together."""
+def payload(found: Sequence[Recording], title: str, source: str = "") -> dict[str, Any]:
+    """Of recordings of one configuration; an error if they cannot be shown together.
+
+    `source` is the key by which the lens knows runs that were trained with its settings (`lens.trained`).
+    """
     first = found[0]
     for other in found[1:]:
         if other.layers != first.layers or other.used != first.used or other.split_by != first.split_by:
@@ -32,6 +35,7 @@ def payload(found: Sequence[Recording], title: str) -> dict[str, Any]:
     every = max(1, -(-sum(_numbers(one) for parts in steps.values() for one in parts) // MOST_NUMBERS))
     return {
         "title": title,
+        "source": source,
         "layers": [{"name": layer.name, "tensors": list(layer.tensors)} for layer in first.layers],
         "partitions": _partitions(first),
         "recordings": [

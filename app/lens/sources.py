@@ -24,8 +24,13 @@ class Source:
     runs: tuple[int, ...] = ()  # of the store; none for the example
 
     def spec(self, settings: dict[str, Any]) -> SweepSpec:
-        """The sweep that trains these settings of the lens with the recorded seeds."""
-        return SweepSpec(base={**self.config, **settings}, grid={"seed": list(self.seeds)})
+        """The sweep that trains these settings of the lens with the recorded seeds.
+
+        Instead of snapshots, it takes probes, at the steps at which the recorded runs took their snapshots: these measure
+        what the lens predicts.
+        """
+        measured = {"probe_every": self.config["snap_every"], "snap_every": 0, "snap_splits": 0}
+        return SweepSpec(base={**self.config, **settings, **measured}, grid={"seed": list(self.seeds)})
 
 
 def example() -> Source:

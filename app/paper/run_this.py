@@ -1,4 +1,4 @@
-"""Launching what the paper shows: a question with the number of runs and the time they take, and then Explore."""
+"""Launching what a page shows: a question with the number of runs and the time they take, and then usually Explore."""
 
 import session
 import streamlit as st
@@ -18,17 +18,18 @@ def _forget() -> None:
     st.session_state.pop("to run", None)
 
 
-def show_question(store: Store) -> None:
+def show_question(store: Store, goes_to_explore: bool = True) -> None:
     """The question, if a button asked for it; it stays when the page runs again, because runs have finished."""
     if session.came_from_another_page():
         _forget()
     if asked := st.session_state.get("to run"):
-        _ask(store, *asked)
+        name, spec = asked
+        _ask(store, name, spec, goes_to_explore)
 
 
 @st.dialog("Run this", on_dismiss=_forget)
-def _ask(store: Store, name: str, spec: SweepSpec) -> None:
-    """Launched, the sweep is shown on Explore; or the one that has exactly these runs already."""
+def _ask(store: Store, name: str, spec: SweepSpec, goes_to_explore: bool) -> None:
+    """Launched, the sweep is shown on Explore, or the one that has exactly these runs already; or the page stays."""
     st.markdown(f"**{escape_markdown(name)}**")
     configs = spec.runs()
     missing = missing_data(configs)
@@ -40,4 +41,6 @@ def _ask(store: Store, name: str, spec: SweepSpec) -> None:
         if not store.is_current():
             st.rerun()  # the page reports that the store was replaced
         sweep = start_sweep(store, spec, name)
+        if not goes_to_explore:
+            st.rerun()
         st.switch_page(session.EXPLORE_PAGE, query_params={"sweep": f"s{sweep}"})

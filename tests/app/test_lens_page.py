@@ -2,14 +2,18 @@
 
 import json
 
+import numpy as np
 import pytest
+from lens import trained
 from lens.example_runs import SPEC, example_recordings
 from lens.payload import payload
 from lens.sources import example, recorded_sources, train_settings
+from lens.trained import MOST_NUMBERS, is_training, trained_as
 from pages import open_page, texts
 from trained_store import trained_store
 
 from mgem_core import UsageError, recordings
+from mgem_core.events import Finished
 from mgem_core.sweeps import SweepSpec
 
 RECORDED = SweepSpec(
@@ -18,9 +22,17 @@ RECORDED = SweepSpec(
 )
 
 
+def component(app, name):
+    [found] = [one for one in app.get("bidi_component") if one.proto.component_name == name]
+    return json.loads(found.proto.json)
+
+
 def lens_data(app):
-    [found] = [one for one in app.get("bidi_component") if one.proto.component_name == "lens"]
-    return json.loads(json.loads(found.proto.json)["payload"])
+    return json.loads(component(app, "lens")["payload"])
+
+
+def trained_data(app):
+    return json.loads(component(app, "trained"))
 
 
 def test_before_anything_was_trained_the_example_is_shown(store):
@@ -50,6 +62,7 @@ def test_what_is_chosen_in_the_lens_can_be_trained_with_the_recorded_seeds():
     assert {config.seed for config in configs} == set(range(6))
     assert {config.module_of for config in configs} == {(0, 1, 1, 1, 2, 2)}
     assert {(config.splits, config.strength, config.trigger) for config in configs} == {(6, 0.25, "always")}
+    assert {(config.probe_every, config.snap_every) for config in configs} == {(SPEC.base["snap_every"], 0)}
     with pytest.raises(UsageError, match="reload the page"):
         train_settings(example_recordings()[0].layers, {"moduleOf": [0]})
 
@@ -68,3 +81,95 @@ def test_the_recorded_runs_that_come_with_the_tool_are_those_of_their_configurat
         assert recording.snapshots[0].sizes.shape == (config.tasks - 1, config.snap_splits)
         assert recording.snapshots[0].sizes.sum() == config.memory
         assert len(recording.snapshots) == -(-config.iterations // config.snap_every)
+
+
+def recorded(store):
+    """A recorded configuration in the store."""
+    trained_store(store.path, SweepSpec(base={**RECORDED.base, "strength": 0.5}, grid={"seed": [0, 1]}))
+    [source] = recorded_sources(store)
+    return source
+
+
+def train(store, source, **settings):
+    trained_store(store.path, SweepSpec(base={**source.spec({}).base, **settings}, grid={"seed": [0, 1]}))
+
+
+def test_what_was_trained_with_settings_of_the_lens_is_found_with_its_probes(store):
+    source = recorded(store)
+    assert trained_as(store, source, {})["configurations"] == []  # the recorded runs took no probes
+    train(store, source, splits=2, strength=1.0, trigger="always", device="auto")
+    [found] = trained_as(store, source, {})["configurations"]
+    assert (found["moduleOf"], found["splits"], found["strength"]) == ([0] * 6, 2, 1.0)
+    assert (found["solver"], found["trigger"]) == ("exact", "always")
+    assert [(run["seed"], run["status"]) for run in found["runs"]] == [(0, "finished"), (1, "finished")]
+    [part] = found["runs"][0]["tasks"]
+    assert (part["task"], part["steps"]) == (1, lens_data(open_page("lens"))["recordings"][0]["tasks"][0]["steps"])
+    run = next(record["id"] for record in store.run_records() if record["config"].get("splits") == 2)
+    [first, *_] = [data for _, _, data in store.events([run], ["Probed"])]
+    expected = [*first["gs_z"], first["gt_z"], first["norm_z"], *first["norm_gs"], first["norm_gt"]]
+    np.testing.assert_allclose(part["values"][0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "other", [{"lr": 0.05}, {"memory": 10}, {"step_length": "gradient"}, {"method": "agem"}, {"tasks": 3}]
+)
+def test_runs_that_differ_in_what_the_lens_cannot_choose_are_not_shown_as_trained(store, other):
+    source = recorded(store)
+    train(store, source, **other)
+    assert trained_as(store, source, {})["configurations"] == []
+
+
+def test_a_trigger_without_effect_is_not_compared(store):
+    source = recorded(store)
+    train(store, source, strength=0.0, trigger="always")
+    [found] = trained_as(store, source, {})["configurations"]
+    assert found["trigger"] is None
+
+
+def test_of_several_runs_of_a_seed_a_measured_one_is_shown_and_else_the_one_that_is_training(store):
+    source = recorded(store)
+    spec = source.spec({"strength": 1.0})
+    store.submit(spec, "now")
+    [found] = trained_as(store, source, {})["configurations"]
+    assert [run["status"] for run in found["runs"]] == ["queued", "queued"]
+    assert is_training(trained_as(store, source, {}))
+    trained_store(store.path, spec)
+    store.submit(SweepSpec(base={**spec.base, "probe_every": 1}, grid={"seed": [0, 1]}), "again")
+    [found] = trained_as(store, source, {})["configurations"]
+    assert [run["status"] for run in found["runs"]] == ["finished", "finished"]
+
+
+def test_a_run_that_diverged_is_told_and_has_no_point(store):
+    source = recorded(store)
+    store.submit(source.spec({"strength": 1.0}), "diverging")
+    while claimed := store.claim():
+        run, _ = claimed
+        nothing = np.full((2, 2), np.nan)
+        store.record([(run, Finished("diverged", "the loss is not finite", nothing, *[np.nan] * 5, ""))])
+    [found] = trained_as(store, source, {})["configurations"]
+    assert {run["status"] for run in found["runs"]} == {"diverged"}
+    assert not any(run["tasks"] for run in found["runs"])
+    assert not is_training(trained_as(store, source, {}))
+
+
+def test_the_oldest_configurations_are_left_out_where_all_are_too_long(store, monkeypatch):
+    source = recorded(store)
+    for strength in (1.0, 2.0):
+        train(store, source, strength=strength)
+    numbers = 2 * 2 * 5  # seeds, probed steps, numbers of a probe with one past task
+    assert numbers < MOST_NUMBERS
+    monkeypatch.setattr(trained, "MOST_NUMBERS", numbers)
+    found = trained_as(store, source, {})
+    assert [one["strength"] for one in found["configurations"]] == [2.0]
+    assert found["left_out"] == 1
+
+
+def test_the_page_brings_what_was_trained_to_the_lens_of_the_same_recordings(store):
+    source = recorded(store)
+    train(store, source, strength=1.0)
+    app = open_page("lens")
+    assert trained_data(app)["source"] == lens_data(app)["source"] == source.key
+    assert [one["strength"] for one in trained_data(app)["configurations"]] == [1.0]
+    other = open_page("lens", of="example")
+    assert trained_data(other) == {"source": "example", "configurations": [], "left_out": 0}
+    assert lens_data(other)["source"] == "example"

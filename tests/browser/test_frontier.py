@@ -70,6 +70,27 @@ def test_the_browser_answers_for_any_setting_as_python_does(browser_page, networ
             np.testing.assert_allclose(np.array(each)[:, :2], wanted, rtol=1e-6, atol=1e-6 * scale)
 
 
+def test_a_window_that_is_moved_has_the_means_of_its_own_steps(browser_page):
+    moved = browser_page.evaluate(
+        """(data) => {
+            const knobs = { solver: "exact", kind: "dual-floor", trigger: "violation", per: "split" };
+            const task = decodeTask(data, 1);
+            const family = newFamily(task, [0, 0, 1, 1, 2, 2], 2, knobs, [1], [0, 0.3, 2]), found = [];
+            solveFamily(family, spreadOrder(task.snapshots));
+            let before = null;
+            for (const window of [[1, 100], [40, 100], [40, 40], [0, 0], [4, 61], [1, 100], [97, 100], [1, 4]]) {
+                const view = { s: 0, axes: "raw", window };
+                before = frontier(family, view, 2, before);
+                found.push([before.each, frontier(family, view, 2).each]);
+            }
+            return found;
+        }""",
+        payload(example_recordings()[:2], "test"),
+    )
+    for of_moved, of_itself in moved:
+        np.testing.assert_allclose(np.array(of_moved, float), np.array(of_itself, float), rtol=1e-10)
+
+
 def test_the_browser_compares_curves_as_python_does(browser_page):
     rng = np.random.default_rng(1)
     for _ in range(20):

@@ -95,6 +95,28 @@ def test_the_difference_to_gem_is_told_with_its_interval_and_never_for_gem_itsel
     expect(words).to_contain_text("as cosines")
 
 
+def test_rules_of_gradient_surgery_are_points_and_curves_that_follow_modules_and_splits(lens):
+    words, marks = lens.locator(".lens .words"), lens.locator(".lens g.rule")
+    expect(marks).to_have_count(0)
+    for name in ("A-GEM", "CAGrad"):
+        lens.get_by_role("button", name=name, exact=True).click()
+    expect(marks.locator("text")).to_have_text(["A-GEM", "CAGrad, c = 0.5"])
+    expect(lens.locator(".lens path.rule")).to_have_count(1)  # CAGrad has a parameter
+    lens.wait_for_function(IS_SOLVED)
+    sentence = words.get_by_text("of other rules with these modules and splits").inner_text()
+    title = marks.locator("title").first.text_content()
+    assert title.startswith("A-GEM ")
+    assert title in sentence
+    places = [mark.get_attribute("transform") for mark in marks.all()]
+    lens.get_by_label("Modules", exact=True).fill("2")
+    expect(words).to_contain_text("3 modules")
+    lens.wait_for_function(IS_SOLVED)
+    assert all(before != mark.get_attribute("transform") for before, mark in zip(places, marks.all(), strict=True))
+    lens.get_by_role("button", name="CAGrad", exact=True).click()
+    expect(marks.locator("text")).to_have_text(["A-GEM"])
+    expect(lens.locator(".lens path.rule")).to_have_count(0)
+
+
 @pytest.mark.parametrize(("seeds", "sentence"), [(1, "nothing is claimed"), (3, "it takes at least 4 to tell")])
 def test_with_few_seeds_no_difference_is_claimed(lens, seeds, sentence):
     lens.evaluate(
@@ -132,6 +154,7 @@ def test_what_was_chosen_is_trained_after_a_question(lens):
 
 def test_the_saved_file_is_dragged_without_a_server(lens, browser, tmp_path):
     lens.get_by_label("Splits", exact=True).fill("1")
+    lens.get_by_role("button", name="UPGrad", exact=True).click()
     with lens.expect_download() as download:
         lens.get_by_role("button", name="Save as HTML", exact=True).click()
     file = tmp_path / "lens.html"
@@ -145,6 +168,8 @@ def test_the_saved_file_is_dragged_without_a_server(lens, browser, tmp_path):
     open_lens(alone, file.as_uri())
     assert alone.evaluate("document.querySelector('.lens .words').textContent.startsWith('1 module, 2 splits')")
     assert len(drag_slider(alone, "Strength", 1)) > 5
+    alone.get_by_role("button", name="MGDA", exact=True).click()
+    expect(alone.locator(".lens g.rule text")).to_have_text(["MGDA", "UPGrad"])
     assert requests == [file.as_uri()]
     assert not errors
     context.close()
@@ -155,6 +180,9 @@ def test_the_saved_file_is_dragged_without_a_server(lens, browser, tmp_path):
 def test_the_lens_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, scheme, width):
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1000})
     page = open_address(context.new_page(), server)
+    page.wait_for_function(IS_SOLVED)
+    for name in ("A-GEM", "PCGrad", "MGDA", "CAGrad", "UPGrad", "replay"):
+        page.get_by_role("button", name=name, exact=True).click()
     page.wait_for_function(IS_SOLVED)
     wait_until_still(page)
     assert not serious_faults(page)

@@ -1,0 +1,114 @@
+"""Runs of the store that were trained with settings of the lens: as the recorded runs but for what the lens can choose."""
+
+import json
+from collections.abc import Mapping, MutableMapping, Sequence
+from functools import lru_cache
+from math import isfinite
+from typing import Any
+
+from pydantic import ValidationError
+
+from lens.sources import Source
+from mgem_core.config import RunConfig
+from mgem_core.store import ENDED, Store
+from mgem_core.sweeps import configuration_of
+
+CHOSEN = ("modules", "splits", "strength", "solver", "trigger")  # in the lens
+# How a run is measured and where it is computed does not decide what it learns; these values stand for all others.
+MEASURED = {"probe_every": 1, "snap_every": 0, "snap_splits": 0, "device": "cpu", "threads": 1}
+MOST_NUMBERS = 300_000  # that are sent, of the newest configurations; about 3 MB as text
+Probes = list[dict[str, Any]]
+
+
+def trained_as(store: Store, source: Source, known: MutableMapping[Any, Probes]) -> dict[str, Any]:
+    """What the lens gets: the configurations, the newest first, each with its settings and a run per recorded seed.
+
+    A run has its status and, if it has finished, its probes. `known` keeps these from one call to the next. `left_out` is
+    the number of older configurations that are not sent because all together are too long.
+    """
+    runs = _matching_runs(store, source)
+    newest = sorted(runs, key=lambda one: -max(run for by_seed in runs[one].values() for run, *_ in by_seed))
+    found: list[dict[str, Any]] = []
+    numbers = left_out = 0
+    for configuration in newest:
+        _read_probes(store, [one for by_seed in runs[configuration].values() for one in by_seed], known)
+        members = [_choose_run(seed, by_seed, known) for seed, by_seed in sorted(runs[configuration].items())]
+        members = [one for one in members if one["status"] != "finished" or one["tasks"]]
+        if not members:  # nothing was measured
+            continue
+        numbers += sum(len(row) for one in members for part in one["tasks"] for row in part["values"])
+        if numbers > MOST_NUMBERS:
+            left_out += 1
+        else:
+            found.append({**_settings(configuration), "runs": members})
+    return {"source": source.key, "configurations": found, "left_out": left_out}
+
+
+def _matching_runs(store: Store, source: Source) -> dict[str, dict[int, list[tuple[Any, ...]]]]:
+    """Configuration → seed → id and status of each run, and what identifies it."""
+    recorded = json.dumps(source.config, sort_keys=True)
+    runs: dict[str, dict[int, list[tuple[Any, ...]]]] = {}
+    wanted = source.config["benchmark"], source.config["tasks"]
+    columns = ("id", "status", "created", "ended", "benchmark", "tasks", "seed", "config")
+    for run, status, created, ended, benchmark, tasks, seed, text in store.run_values(columns):
+        if (benchmark, tasks) != wanted or seed not in source.seeds:
+            continue
+        if configuration := _as_recorded(recorded, configuration_of(text)):
+            runs.setdefault(configuration, {}).setdefault(seed, []).append((run, status, (run, created, ended)))
+    return runs
+
+
+def is_training(trained: Mapping[str, Any]) -> bool:
+    return any(run["status"] not in ENDED for one in trained["configurations"] for run in one["runs"])
+
+
+@lru_cache(maxsize=20_000)
+def _as_recorded(recorded: str, configuration: str) -> str | None:
+    """The configuration without how it is measured, if it is the recorded one with other choices of the lens."""
+    try:
+        own = RunConfig.model_validate({**json.loads(configuration), **MEASURED})
+        chosen = {name: getattr(own, name) for name in CHOSEN}
+        other = RunConfig.model_validate({**json.loads(recorded), **MEASURED, **chosen})
+    except ValidationError:  # of another version, or with settings that the recorded run cannot have
+        return None
+    if isinstance(own.strength, tuple):  # the lens chooses one for all past tasks
+        return None
+    text = configuration_of(own.stored())
+    return text if configuration_of(other.stored()) == text else None
+
+
+def _settings(configuration: str) -> dict[str, Any]:
+    """What the lens compares with its own choices; null where it makes no difference."""
+    config = RunConfig.model_validate_json(configuration)
+    trigger = config.trigger if "trigger" in config.relevant_fields() else None
+    return {
+        "name": f"{config.label}, strength {config.strength:g}",
+        "moduleOf": list(config.module_of),
+        **{"splits": config.splits, "strength": config.strength, "solver": config.solver, "trigger": trigger},
+    }
+
+
+def _choose_run(seed: int, runs: Sequence[tuple[Any, ...]], known: Mapping[Any, Probes]) -> dict[str, Any]:
+    """Of several runs of one seed: a finished one with probes, else one that is training, else any; and the newest."""
+
+    def rank(one: tuple[Any, ...]) -> tuple[bool, bool, int]:
+        run, status, identity = one
+        return bool(known.get(identity)), status not in ENDED, run
+
+    _, status, identity = max(runs, key=rank)
+    return {"seed": seed, "status": status, "tasks": known.get(identity, [])}
+
+
+def _read_probes(store: Store, runs: Sequence[tuple[Any, ...]], known: MutableMapping[Any, Probes]) -> None:
+    """Add the probes of finished runs: ⟨g_s,z⟩ of each past task, ⟨g_t,z⟩, ‖z‖, ‖g_s‖ of each, ‖g_t‖, by task and step."""
+    new = {run: identity for run, status, identity in runs if status == "finished" and identity not in known}
+    tasks: dict[int, dict[int, dict[str, Any]]] = {run: {} for run in new}
+    for run, _, probed in store.events(list(new), ["Probed"]) if new else ():
+        if "batch_z" not in probed:  # of an older version, which measured ⟨g_t,z⟩ on the batch alone
+            continue
+        row = [*probed["gs_z"], probed["gt_z"], probed["norm_z"], *probed["norm_gs"], probed["norm_gt"]]
+        if all(value is not None and isfinite(value) for value in row):
+            part = tasks[run].setdefault(probed["task"], {"task": probed["task"], "steps": [], "values": []})
+            part["steps"].append(probed["step"])
+            part["values"].append([float(f"{value:.7g}") for value in row])
+    known.update({identity: list(tasks[run].values()) for run, identity in new.items()})
