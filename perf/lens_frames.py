@@ -13,7 +13,7 @@ from perf.dashboard import FLAGS
 from perf.timing import save
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "app"))  # as Streamlit does
-from components import FOLDER, LENS_SCRIPTS
+from components import LENS_SOURCES
 from lens.example_runs import example_recordings
 from lens.payload import payload
 
@@ -57,10 +57,9 @@ ANEW = """(splits) => {
 
 def open_lens(page: Page) -> None:
     """The component alone, in a page without a server."""
-    scripts = "\n".join((FOLDER / f"{name}.js").read_text() for name in LENS_SCRIPTS).replace("export default ", "")
-    scripts = scripts.replace("function ({ parentElement", "function mount({ parentElement")
-    css, data = (FOLDER / "lens.css").read_text(), json.dumps(payload(example_recordings(), "example"))
-    page.set_content(f"<style>{css}</style><body class=standalone><div class=lens></div>")
+    data = json.dumps(payload(example_recordings(), "example"))
+    scripts = LENS_SOURCES["js"].replace("export default function (", "function mount(")
+    page.set_content(f"<style>{LENS_SOURCES['css']}</style><body class=standalone><div class='interactive lens'></div>")
     page.add_script_tag(content=f"{scripts}\nnew Lens(document.querySelector('.lens'), {data});")
     page.wait_for_function("!document.querySelector('.lens').lens.frame")
 
