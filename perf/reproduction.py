@@ -1,4 +1,4 @@
-"""The tables of docs/reproduction.md: `python -m perf.reproduction` prints them from the results that come with the tool."""
+"""The tables of docs/reproduction.md: `python -m perf.reproduction` prints them from what comes with the tool."""
 
 import pandas as pd
 
