@@ -20,14 +20,17 @@ PAGE, LEAF, OVERFLOW, MOST_IN_LEAF, LEAST_IN_LEAF, ROW = 4096, 4088, 4092, 4061,
 class SnapshotCost:
     snapshots: int
     bytes: float  # by which the store grows
-    times_as_long: float  # the runs take with snapshots as without
+    times_as_long: float  # all runs take with snapshots as without
     seconds: float | None  # of their time that is for snapshots; None if the speed of a network is unknown
     hidden: tuple[str, ...]  # why the lens will not be able to show some of their configurations
 
     @property
     def sentence(self) -> str:
         size = f"{pluralize(self.snapshots, 'snapshot')} for the lens: about {file_size(self.bytes)} in the store"
-        ratio = f"training takes about {self.times_as_long:.2g} times as long as without"
+        times = f"{self.times_as_long:.1f}" if self.times_as_long < 10 else f"{self.times_as_long:,.0f}"
+        ratio = f"training takes about {times} times as long as without"
+        if self.times_as_long < 1.05:
+            ratio = "training takes hardly longer than without"
         time = ratio if self.seconds is None else f"about {duration(self.seconds)} of the training time"
         more = f" ({len(self.hidden) - 1} more of this kind.)" if len(self.hidden) > 1 else ""
         return f"{size}, and {time}.{' ' if self.hidden else ''}{''.join(self.hidden[:1])}{more}"
@@ -38,9 +41,9 @@ def snapshot_cost(configs: Sequence[RunConfig], speeds: Mapping[str, float], wor
     recorded = [config for config in configs if count_snapshots(config)]
     if not recorded:
         return None
-    plain = [config.model_copy(update={"snap_every": 0}) for config in recorded]
-    work, plain_work = (sum(map(relative_work, some)) for some in (recorded, plain))
-    seconds, plain_seconds = (estimate_seconds(some, speeds, workers) for some in (recorded, plain))
+    plain = [config.model_copy(update={"snap_every": 0}) for config in configs]
+    work, plain_work = (sum(map(relative_work, some)) for some in (configs, plain))
+    seconds, plain_seconds = (estimate_seconds(some, speeds, workers) for some in (configs, plain))
     return SnapshotCost(
         snapshots=sum(map(count_snapshots, recorded)),
         bytes=sum(map(_bytes_in_store, recorded)),

@@ -26,6 +26,7 @@ from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
+from mgem_core.text import MISSING
 
 BENCHMARKS = ("mnist5k-rotations", "mnist5k-permutations", "mnist5k-split")
 SEEDS = list(range(6))
@@ -76,7 +77,7 @@ def orders(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -
     floors = np.array([splits * q for _, splits, q in keys])
     predictions = {"x": lens[:, 0], "y": lens[:, 1], "bwd": lens[:, 0], "fwd": lens[:, 1], "acc": lens.sum(axis=1)}
     print(f"\n{benchmark}: Spearman's rho over {len(keys)} configurations")
-    print("| trained | the lens | another seed's training | K · q alone |\n|---|---|---|---|")
+    print("| | the lens | other seeds' trained runs | splits × strength |\n|---|---|---|---|")
     for name, title in OUTCOMES.items():
         values = trained(runs, name, keys)
         others = (values.sum(axis=0) - values) / (len(values) - 1)
@@ -98,8 +99,10 @@ def rho(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def interval(values: Sequence[float], digits: int = 2) -> str:
-    found = paired.estimate(np.array(values))
-    return "—" if found is None else f"{found.mean:+.{digits}f} ({found.low:+.{digits}f} … {found.high:+.{digits}f})"
+    if (found := paired.estimate(np.array(values))) is None:
+        return MISSING
+    low, high = max(found.low, -1.0), min(found.high, 1.0)
+    return f"{found.mean:.{digits}f} ({low:.{digits}f} … {high:.{digits}f})".replace("-", "−")
 
 
 def contiguous(layers: Sequence[Layer]) -> list[int | dict[str, int]]:
@@ -129,7 +132,7 @@ def best(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> 
     [judged] = paired.compare(frontier_rows(judging, [1, winner]), "1")
     grid: dict[str, list[Any]] = {"modules": [1, winner], "strength": CURVE, "seed": SEEDS}
     runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid), workers)
-    [measured] = paired.compare(runs.assign(is_finished=True), "GEM")
+    [measured] = paired.compare(runs.assign(is_finished=runs["status"] == "finished"), "GEM")
     print(f"{benchmark}: best of {len(modules)} partitions: {winner}")
     for what, verdict in (("chosen on", chosen), ("judged on", judged), ("trained", measured)):
         print(f"  {what}: {verdict.at_equal_x}, common {verdict.common:.2f}")

@@ -193,6 +193,7 @@ def test_the_lens_answers_as_the_recorded_run_itself_was_probed(tmp_path):
     assert runs["acc"].isna().all()
     [probed] = read_measurements(store, [1]).values()
     np.testing.assert_allclose(measured[1].pairs[0, 1], probed.pairs[0, 1], rtol=1e-4)
+    assert append(tmp_path / "asked.jsonl", pack(store)) == 1  # the trained run is another result
     points = analysis.points(runs, measured, View())
     assert points["line"].tolist() == ["GEM", "p-mGEM(3)"]
     assert points[["x", "y"]].notna().all(axis=None)

@@ -6,7 +6,7 @@ from trained_store import trained_store
 from mgem_core import RunConfig
 from mgem_core.estimate import estimate
 from mgem_core.snapshot_cost import snapshot_cost
-from mgem_core.sweeps import SweepSpec, relative_work
+from mgem_core.sweeps import SweepSpec, estimate_seconds, relative_work
 
 SHORT = {"iterations": 10, "memory": 12, "probe_every": 0, "probe_samples": 50, "snap_every": 1, "device": "cpu"}
 
@@ -37,7 +37,8 @@ def config(**fields) -> RunConfig:
 def test_only_runs_that_record_something_cost_something():
     assert snapshot_cost([config(method="ewc"), config(snap_every=0), config(tasks=1)], {}, 1) is None
     one, both = snapshot_cost([config()], {}, 1), snapshot_cost([config(), config(method="ewc")], {}, 1)
-    assert one == both
+    assert (one.snapshots, one.bytes) == (both.snapshots, both.bytes)
+    assert one.times_as_long > both.times_as_long > 1
     assert one.snapshots == 2 * 10
     assert snapshot_cost([config(snap_every=30)], {}, 1).snapshots == 2 * 4  # steps 1, 31, 61 and 91 of two tasks
 
@@ -50,7 +51,16 @@ def test_the_time_is_told_in_seconds_where_the_speed_is_known_and_else_as_a_rati
     assert told.seconds == pytest.approx(20 * (ratio - 1))
     assert told.sentence.startswith("20 snapshots for the lens: about 17 KiB")
     assert told.sentence.endswith(f"in the store, and about {20 * (ratio - 1):.0f} s of the training time.")
-    assert snapshot_cost([config()], {}, 1).sentence.endswith(f"training takes about {ratio:.2g} times as long as without.")
+    assert snapshot_cost([config()], {}, 1).sentence.endswith(f"training takes about {ratio:.1f} times as long as without.")
+    hardly = snapshot_cost([config(snap_every=100), *[config(snap_every=0, seed=seed) for seed in range(50)]], {}, 1)
+    assert hardly.sentence.endswith("training takes hardly longer than without.")
+
+
+def test_the_time_for_snapshots_is_a_part_of_the_whole():
+    sweep = [config(snap_every=1), *[config(method="single", seed=seed) for seed in range(8)]]
+    speeds = {"mlp": 1e-3}
+    whole, told = estimate_seconds(sweep, speeds, 8), snapshot_cost(sweep, speeds, 8)
+    assert 0 < told.seconds < whole
 
 
 def test_a_configuration_that_the_lens_cannot_show_is_named():

@@ -32,7 +32,7 @@ function readRules(lens, families) {
 
 function drawRules({ parts }, rules, obstacles) {
   const points = parts.plot.place(rules.map(({ point }) => point)), texts = rules.map(({ label, parameter }) => [label, parameter].filter(Boolean).join(", "));
-  const labels = placeLabels(points, texts, [...obstacles, ...points], parts.plot);
+  const labels = placeRuleLabels(points, texts, [...obstacles, ...points], parts.plot);
   const curves = rules.filter(({ curve }) => curve.length).map(({ name, label, curve, range }) =>
     svgElement("path", { class: `rule ${name}`, d: pathOf(parts.plot.place(curve)) }, svgElement("title", {}, `${label}, ${range}`)));
   const marks = rules.map((rule, i) => {
@@ -57,7 +57,7 @@ function rulesInWords(rules) {
 }
 
 // For each point, the offset of its label that covers no obstacle and no other label, as far as there is one.
-function placeLabels(points, texts, obstacles, { width, height }) {
+function placeRuleLabels(points, texts, obstacles, { width, height }) {
   const boxes = [];
   return points.map(([x, y], i) => {
     const size = 6.8 * texts[i].length;

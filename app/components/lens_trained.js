@@ -14,8 +14,8 @@ function buildTrained(lens) {
 // The trained settings that the lens can be set to; one of them is shown as chosen.
 function drawTrainedChooser(lens) {
   const { trained, parts: { trained: { select, row } }, task, strengths } = lens;
-  if (select.drawn !== trained) {
-    select.drawn = trained;
+  if (select.drawn !== trained || select.drawnSplits !== task.splits) {
+    [select.drawn, select.drawnSplits] = [trained, task.splits];
     const isOffered = ({ moduleOf, splits, strength }) =>
       boundariesOf(moduleOf).length === Math.max(...moduleOf) && task.splits % splits === 0 && strength <= strengths[STRENGTHS - 1];
     const options = trained.map((one, i) => (isOffered(one) ? [element("option", { value: i }, one.name)] : [])).flat();
@@ -35,16 +35,16 @@ function trainedAs({ trained, state }) {
   return trained.find(isSame) ?? null;
 }
 
-// The mean point over the probed steps of the window, of each seed that has some: { each: [{ seed, point }], mean }.
+// The mean point over the recorded steps of the window, of each seed that was probed there: { each: [{ seed, point }], mean }.
 function measuredPoints(lens, { runs }) {
-  const { view } = lens, { task } = lens.pairs[lens.state.pair], each = [];
+  const { view } = lens, { task } = lens.pairs[lens.state.pair], recorded = new Set(lens.task.steps), each = [];
   for (const { seed, tasks } of runs) {
     const part = tasks.find((one) => one.task === task), sums = [0, 0];
     let count = 0;
     part?.steps.forEach((step, n) => {
       const past = (part.values[n].length - 3) / 2, values = part.values[n], lengths = [values[past + 2 + view.s], values[2 * past + 2]];
       const scales = lengths.map((length) => ({ raw: 1, unit: values[past + 1], cosine: values[past + 1] * length })[view.axes]);
-      if (!isWithin(step, view.window) || !(scales[0] > 0 && scales[1] > 0)) return;
+      if (!recorded.has(step) || !isWithin(step, view.window) || !(scales[0] > 0 && scales[1] > 0)) return;
       sums[0] += values[view.s] / scales[0];
       sums[1] += values[past] / scales[1];
       count++;

@@ -39,10 +39,10 @@ function buildControls(lens) {
   const buttons = Object.entries(AXES).map(([name, text]) => element("button", { type: "button", "data-axes": name, onclick: () => lens.change({ axes: name }) }, text));
   parts.axes = buttons;
   const pair = pairs.length > 1 ? [chooser("Tasks", pairs, state.pair, setPair)] : [];
+  parts.trigger = chooser("Restrict", [["violation", "where a constraint is violated"], ["always", "always"]], state.trigger, (trigger) => lens.change({ trigger }));
+  parts.solver = chooser("Solver", [["exact", "exact"], ["approx", "approximate (row by row)"]], state.solver, (solver) => lens.change({ solver }));
   return [
-    parts.modules.row, parts.bar, parts.splits.row, parts.strength.row, parts.from.row, parts.to.row, ...pair,
-    chooser("Restrict", [["violation", "where a constraint is violated"], ["always", "always"]], state.trigger, (trigger) => lens.change({ trigger })),
-    chooser("Solver", [["exact", "exact"], ["approx", "approximate (row by row)"]], state.solver, (solver) => lens.change({ solver })),
+    parts.modules.row, parts.bar, parts.splits.row, parts.strength.row, parts.from.row, parts.to.row, ...pair, parts.trigger, parts.solver,
     element("div", { class: "buttons", role: "group", "aria-label": "Axes" }, element("span", {}, "Axes"), ...buttons),
     buildRules(lens),
     buildTrained(lens),
@@ -87,7 +87,7 @@ function drawLens(lens, families) {
   const entry = trainedAs(lens), measured = entry && measuredPoints(lens, entry), isMeasured = Boolean(measured?.each.length);
   const solved = [...families.others, ...families.rules, chosen].map((one) => one.solved);
   const measuredKey = isMeasured ? measured.each.map(({ point }) => point) : null;
-  const scaleKey = JSON.stringify([lens.view, solved, chosen.moduleOf, chosen.splits, width, state.solver, state.trigger, state.rules, measuredKey]);
+  const scaleKey = JSON.stringify([state.pair, lens.view, solved, chosen.moduleOf, chosen.splits, width, state.solver, state.trigger, state.rules, measuredKey]);
   if (lens.scaleKey !== scaleKey) {
     lens.scaleKey = scaleKey;
     drawCurves(lens, families, width, measured?.each.map(({ point }) => point) ?? []);
@@ -158,6 +158,7 @@ function drawControls(lens) {
     one.input.max = steps.length - 1;
     show(one, ends[end], `${steps[ends[end]]}`);
   });
+  for (const name of ["trigger", "solver"]) parts[name].querySelector("select").value = state[name];
   for (const button of parts.axes) button.setAttribute("aria-pressed", String(button.dataset.axes === state.axes));
   for (const button of parts.ruleButtons) button.setAttribute("aria-pressed", String(state.rules.includes(button.dataset.rule)));
   drawTrainedChooser(lens);

@@ -12,9 +12,9 @@ from mgem_core import UsageError
 
 INTRODUCTION = (
     "A network with two or three parameters, and one past task whose memory has two splits: so small that all can be seen. "
-    "Each method turns the gradient g of the batch into a direction z that agrees with gradients on the memory: GEM with "
-    "their mean ĝₛ, d-mGEM with each of them, p-mGEM with ĝₛ in each module; approx-GEM corrects row by row, with a closed "
-    "form."
+    "The gradient g of the batch becomes a direction z that agrees with gradients on the memory: GEM's with their mean ĝₛ, "
+    "d-mGEM's with each of them, p-mGEM's with ĝₛ in each module. approx-GEM corrects g row by row, with a closed form, as "
+    "if each row were alone."
 )
 
 

@@ -44,7 +44,7 @@ def example_payload() -> dict[str, Any]:
 def choose_source(sources: dict[str, Source]) -> Source:
     """The newest recorded runs, the example if there are none, or what the URL names: the example, or any of the runs."""
     wanted = st.query_params.get("of", "")
-    keys, key_of = list(sources), {f"r{run}": source.key for source in sources.values() for run in source.runs}
+    keys, key_of = list(sources), {f"r{run}": one.key for one in sources.values() for run in (*one.runs, *one.replaced)}
     wanted = key_of.get(wanted, wanted)
     index = keys.index(wanted) if wanted in keys else 0
     key = st.selectbox("Recorded runs", keys, index=index, format_func=lambda one: sources[one].title, key="lens of")
@@ -122,7 +122,7 @@ def show_trained(store: Store, source: Source) -> None:
         trained = read()
         components.show_trained(trained, "lens trained component")
         if trained["left_out"]:
-            st.caption(f"The lens knows the newest trained settings; {trained['left_out']} older ones are left out.")
+            st.caption(f"The lens knows the newest trained settings; {trained['left_out']} older ones were not read.")
         if is_active and (problem := runner_process.keep_runner_alive()):
             st.error(escape_markdown(problem))
         if is_active and not is_training(trained):

@@ -22,6 +22,7 @@ class Source:
     config: dict[str, Any]  # without the seed
     seeds: tuple[int, ...]
     runs: tuple[int, ...] = ()  # of the store; none for the example
+    replaced: tuple[int, ...] = ()  # runs of the same configuration and seeds, which were trained again
 
     def spec(self, settings: dict[str, Any]) -> SweepSpec:
         """The sweep that trains these settings of the lens with the recorded seeds.
@@ -43,18 +44,21 @@ def example() -> Source:
 def recorded_sources(store: Store) -> list[Source]:
     """The configurations with recorded runs, the newest first; of each seed, its newest run."""
     groups: dict[str, dict[int, dict[str, Any]]] = {}
+    members: dict[str, list[int]] = {}
     for record in store.run_records(store.runs_with_snapshots()):
-        by_seed = groups.setdefault(configuration_of(json.dumps(record["config"])), {})
-        by_seed[record["config"]["seed"]] = record
+        configuration = configuration_of(json.dumps(record["config"]))
+        groups.setdefault(configuration, {})[record["config"]["seed"]] = record
+        members.setdefault(configuration, []).append(record["id"])
     found = []
-    for by_seed in groups.values():
+    for configuration, by_seed in groups.items():
         records = [by_seed[seed] for seed in sorted(by_seed)]
         config = {name: value for name, value in records[0]["config"].items() if name != "seed"}
         runs = tuple(record["id"] for record in records)
         names = f"r{runs[0]}" if len(runs) == 1 else f"r{min(runs)} … r{max(runs)}"
         what = f"{records[0]['label']} with strength {config.get('strength')} on {config['benchmark']}"
         title = f"{what}, {pluralize(len(runs), 'seed')} ({names})"
-        found.append(Source(f"r{runs[0]}", title, config, tuple(sorted(by_seed)), runs))
+        replaced = tuple(run for run in members[configuration] if run not in runs)
+        found.append(Source(f"r{runs[0]}", title, config, tuple(sorted(by_seed)), runs, replaced))
     return sorted(found, key=lambda source: -max(source.runs))
 
 

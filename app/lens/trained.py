@@ -15,7 +15,7 @@ from mgem_core.sweeps import configuration_of
 
 CHOSEN = ("modules", "splits", "strength", "solver", "trigger")  # in the lens
 # How a run is measured and where it is computed does not decide what it learns; these values stand for all others.
-MEASURED = {"probe_every": 1, "snap_every": 0, "snap_splits": 0, "device": "cpu", "threads": 1}
+MEASURED = {"probe_every": 1, "snap_every": 0, "snap_splits": 0, "threads": 1}
 MOST_NUMBERS = 300_000  # that are sent, of the newest configurations; about 3 MB as text
 Probes = list[dict[str, Any]]
 
@@ -24,23 +24,23 @@ def trained_as(store: Store, source: Source, known: MutableMapping[Any, Probes])
     """What the lens gets: the configurations, the newest first, each with its settings and a run per recorded seed.
 
     A run has its status and, if it has finished, its probes. `known` keeps these from one call to the next. `left_out` is
-    the number of older configurations that are not sent because all together are too long.
+    the number of older configurations that are not even read, because the newer ones are long enough together.
     """
     runs = _matching_runs(store, source)
     newest = sorted(runs, key=lambda one: -max(run for by_seed in runs[one].values() for run, *_ in by_seed))
     found: list[dict[str, Any]] = []
     numbers = left_out = 0
-    for configuration in newest:
+    for place, configuration in enumerate(newest):
+        if numbers >= MOST_NUMBERS:
+            left_out = len(newest) - place
+            break
         _read_probes(store, [one for by_seed in runs[configuration].values() for one in by_seed], known)
         members = [_choose_run(seed, by_seed, known) for seed, by_seed in sorted(runs[configuration].items())]
         members = [one for one in members if one["status"] != "finished" or one["tasks"]]
         if not members:  # nothing was measured
             continue
         numbers += sum(len(row) for one in members for part in one["tasks"] for row in part["values"])
-        if numbers > MOST_NUMBERS:
-            left_out += 1
-        else:
-            found.append({**_settings(configuration), "runs": members})
+        found.append({**_settings(configuration), "runs": members})
     return {"source": source.key, "configurations": found, "left_out": left_out}
 
 
@@ -64,17 +64,29 @@ def is_training(trained: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=20_000)
 def _as_recorded(recorded: str, configuration: str) -> str | None:
-    """The configuration without how it is measured, if it is the recorded one with other choices of the lens."""
+    """The configuration without how it is measured, if it is the recorded one with other choices of the lens.
+
+    Runs count only if they are probed at all recorded steps: means over different steps would differ by that alone.
+    """
+    own_fields, recorded_fields = json.loads(configuration), json.loads(recorded)
+    probe_every = own_fields.get("probe_every")
+    if not probe_every or recorded_fields["snap_every"] % probe_every:
+        return None
     try:
-        own = RunConfig.model_validate({**json.loads(configuration), **MEASURED})
+        own = RunConfig.model_validate({**own_fields, **MEASURED, "device": _device(own_fields)})
         chosen = {name: getattr(own, name) for name in CHOSEN}
-        other = RunConfig.model_validate({**json.loads(recorded), **MEASURED, **chosen})
+        other = RunConfig.model_validate({**recorded_fields, **MEASURED, "device": _device(recorded_fields), **chosen})
     except ValidationError:  # of another version, or with settings that the recorded run cannot have
         return None
     if isinstance(own.strength, tuple):  # the lens chooses one for all past tasks
         return None
     text = configuration_of(own.stored())
     return text if configuration_of(other.stored()) == text else None
+
+
+def _device(fields: Mapping[str, Any]) -> str:
+    """One for all runs of a precision."""
+    return "cuda" if fields.get("precision") == "bf16" else "cpu"
 
 
 def _settings(configuration: str) -> dict[str, Any]:

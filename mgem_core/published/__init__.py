@@ -64,8 +64,9 @@ def append(path: Path, lines: Iterable[Line]) -> int:
     return len(new)
 
 
-def _identity(line: Line) -> tuple[str, int]:
-    return configuration_of(_stored(line)), line["config"]["seed"]
+def _identity(line: Line) -> tuple[str, int, str]:
+    """What was trained, and what the lens answered for the same config, are two results."""
+    return configuration_of(_stored(line)), line["config"]["seed"], line.get(STEPS_OF, "")
 
 
 def _stored(line: Line) -> str:

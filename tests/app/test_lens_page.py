@@ -119,6 +119,25 @@ def test_runs_that_differ_in_what_the_lens_cannot_choose_are_not_shown_as_traine
     assert trained_as(store, source, {})["configurations"] == []
 
 
+@pytest.mark.parametrize(("probe_every", "counts"), [(1, True), (3, False), (0, False)])
+def test_only_runs_that_were_probed_at_all_recorded_steps_count_as_trained(store, probe_every, counts):
+    source = recorded(store)
+    assert source.config["snap_every"] == 2
+    train(store, source, strength=1.0, probe_every=probe_every)
+    assert bool(trained_as(store, source, {})["configurations"]) == counts
+
+
+def test_a_run_that_was_trained_again_still_opens_its_recordings(store):
+    spec = SweepSpec(base={**RECORDED.base, "strength": 0.5}, grid={"seed": [0, 1]})
+    trained_store(store.path, spec)
+    store.submit(spec, "again", again=True)
+    trained_store(store.path, spec)
+    trained_store(store.path, SweepSpec(base={**RECORDED.base, "strength": 2.0}))
+    newest, older = recorded_sources(store)
+    assert older.replaced
+    assert open_page("lens", of=f"r{older.replaced[0]}").selectbox(key="lens of").value == older.key != newest.key
+
+
 def test_a_trigger_without_effect_is_not_compared(store):
     source = recorded(store)
     train(store, source, strength=0.0, trigger="always")

@@ -95,6 +95,19 @@ def test_train_this_is_followed_on_the_page_until_its_point_appears(lens, home):
     assert star(lens) == before
 
 
+def test_choosing_trained_settings_sets_every_control(lens):
+    other = {"name": "other", "moduleOf": [0, 0, 1, 1, 1, 1], "splits": 2, "strength": 1.0, "solver": "approx"}
+    runs = [{"seed": 0, "status": "finished", "tasks": []}]
+    lens.evaluate(
+        f"(one) => {LENS}.setTrained({{ source: {LENS}.data.source, configurations: [one] }})",
+        {**other, "trigger": "always", "runs": runs},
+    )
+    lens.get_by_label("Trained settings").select_option("0")
+    expect(lens.get_by_label("Solver", exact=True)).to_have_value("approx")
+    expect(lens.get_by_label("Restrict", exact=True)).to_have_value("always")
+    expect(lens.locator(".lens .words")).to_contain_text("2 modules, 2 splits")
+
+
 def test_training_that_came_to_nothing_is_told(lens):
     words = lens.locator(".lens .words")
     tell = f"""(statuses) => {{
