@@ -43,8 +43,8 @@ def zoomed(page: Page) -> list[float]:
 
 def zoom(page: Page) -> None:
     """Drag over the middle of the frontier, and wait until the zoom has come to rest."""
-    whole = zoomed(page)
-    box = page.locator(".plot .nsewdrag").first.bounding_box()
+    whole, plot = zoomed(page), page.locator(".plot .nsewdrag").first
+    box = until(plot.bounding_box)  # there is none for a moment while the plot is drawn anew
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.7 * box["height"], steps=5)

@@ -19,7 +19,7 @@ SHORT = ["--tasks", "2", "--iterations", "30", "--memory", "20", "--probe-every"
 
 
 def test_four_commands_that_launch_sweeps_beside_an_open_dashboard_lose_nothing_and_train_nothing_twice(page, server, home):
-    open_address(page, server)
+    open_address(page, f"{server}/explore")
     seeds = ("0,1,2,3", "2,3,4,5", "4,5,6,7", "6,7,0,1")
     commands = [chaos.mgem(home, "sweep", *SHORT, "--seeds", some, "--json") for some in seeds]
     page.reload()
@@ -29,19 +29,19 @@ def test_four_commands_that_launch_sweeps_beside_an_open_dashboard_lose_nothing_
     runs = Store(home / "runs.db").run_records()
     assert sorted(run["config"]["seed"] for run in runs) == list(range(8))
     assert {(run["status"], run["attempts"]) for run in runs} == {("finished", 1)}
-    open_address(page, server)
+    open_address(page, f"{server}/explore")
     expect(page.get_by_text("4 of 4 runs")).to_be_visible()
 
 
 def test_a_problem_of_the_runner_is_shown_on_the_page_and_goes_away(page, server, home):
     store = Store(home / "runs.db")
-    open_address(page, server)
+    open_address(page, f"{server}/explore")
     runner = until(lambda: chaos.runner_of(home))
     until(lambda: chaos.workers(runner))
     limit = (home / "runs.db-wal").stat().st_size + 20_000
     resource.prlimit(runner, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     sweep = store.submit(SweepSpec(base={"tasks": 3, "iterations": 400, "memory": 20, "probe_every": 5}))
-    open_address(page, f"{server}/?sweep=s{sweep}")
+    open_address(page, f"{server}/explore?sweep=s{sweep}")
     problem = page.get_by_text("No run goes on until this is fixed")
     expect(problem).to_be_visible()
     expect(page.get_by_text("runs.db could not be written")).to_be_visible()
@@ -58,7 +58,7 @@ def test_a_store_replaced_under_a_live_server_and_runner_is_shown_and_trained(pa
     other.submit(SweepSpec(base={"tasks": 2, "iterations": 20, "memory": 20}), "the other one")
     other.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     other.close()
-    open_address(page, server)
+    open_address(page, f"{server}/explore")
     for file in home.glob("runs.db*"):
         file.unlink()
     shutil.move(tmp_path / "runs.db", home / "runs.db")
