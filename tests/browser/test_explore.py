@@ -81,6 +81,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
 
     wait_for_points(page)
     assert store.counts()["finished"] < len(RUNS), "points appear only when all is over"
+    wait_for_points(page, 1)  # until runs are probed in their second task, the transfer plot is the first and only one
     wait_for_points(page, at_least=2)  # of one point alone there is nothing to zoom into
     zoom(page)
     before, count = zoomed(page), points(page)
