@@ -43,18 +43,19 @@ def zoomed(page: Page) -> list[float]:
 
 def zoom(page: Page) -> None:
     """Drag over the middle of the frontier, and wait until the zoom has come to rest."""
-    whole, plot = zoomed(page), page.locator(".plot .nsewdrag").first
-    box = until(plot.bounding_box)  # there is none for a moment while the plot is drawn anew
+    # For a moment, while the plot is drawn anew, there is nothing to drag.
+    page.wait_for_function("document.querySelector('.plot .nsewdrag')?.getBoundingClientRect().width > 100")
+    whole, box = zoomed(page), until(page.locator(".plot .nsewdrag").first.bounding_box)
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
     page.mouse.up()
     page.wait_for_function(f"{PLOT.format(n=0)}._fullLayout.xaxis.range[0] > {whole[0]}")
-    before = None
-    while before != (before := zoomed(page)):
-        page.wait_for_function(
-            "new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(() => next(true))))"
-        )
+    ranges = f"JSON.stringify([{PLOT.format(n=0)}._fullLayout.xaxis.range, {PLOT.format(n=0)}._fullLayout.yaxis.range])"
+    page.wait_for_function(
+        f"new Promise((next) => {{ const before = {ranges}; "
+        f"requestAnimationFrame(() => requestAnimationFrame(() => next(before === {ranges}))); }})"
+    )
 
 
 @pytest.fixture(scope="module")
