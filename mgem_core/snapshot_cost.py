@@ -7,7 +7,7 @@ from functools import lru_cache
 from mgem_core import networks
 from mgem_core.config import RunConfig
 from mgem_core.sweeps import estimate_seconds, relative_work, snapshots_per_task
-from mgem_core.text import duration, file_size, pluralize
+from mgem_core.text import duration, file_size, one_of, pluralize
 
 # A stored snapshot (`packed` in store/recording.py) is an archive of numpy. Measured on the MLP and conv-small with 4 to 47
 # vectors: compression leaves 0.948 of the numbers, and the archive adds 410 bytes.
@@ -32,8 +32,8 @@ class SnapshotCost:
         if self.times_as_long < 1.05:
             ratio = "training takes hardly longer than without"
         time = ratio if self.seconds is None else f"about {duration(self.seconds)} of the training time"
-        more = f" ({len(self.hidden) - 1} more of this kind.)" if len(self.hidden) > 1 else ""
-        return f"{size}, and {time}.{' ' if self.hidden else ''}{''.join(self.hidden[:1])}{more}"
+        hidden = f" {one_of(self.hidden[0], len(self.hidden))}" if self.hidden else ""
+        return f"{size}, and {time}.{hidden}"
 
 
 def snapshot_cost(configs: Sequence[RunConfig], speeds: Mapping[str, float], workers: int) -> SnapshotCost | None:

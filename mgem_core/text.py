@@ -42,6 +42,11 @@ def duration(seconds: float) -> str:
     return f"{hours / 24:,.0f} days"
 
 
+def one_of(sentence: str, count: int) -> str:
+    """A sentence that stands for so many of its kind."""
+    return sentence if count == 1 else f"{sentence} ({count - 1:,} more of this kind.)"
+
+
 def file_size(bytes: float) -> str:
     """28 KiB; 1,234.5 MiB."""
     return f"{bytes / 2**10:.0f} KiB" if bytes < 2**20 / 10 else f"{bytes / 2**20:,.1f} MiB"

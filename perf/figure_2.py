@@ -21,8 +21,7 @@ RECORDED = {"benchmark": "split-cifar100", "tasks": 2, "strength": 0.5, "probe_e
 
 def asked() -> list[RunConfig]:
     """The configurations of the preset, and each with larger strengths."""
-    spec = PRESETS["figure-2"].spec
-    runs = spec.runs()
+    runs = PRESETS["figure-2"].spec.runs()
     more = [run.model_copy(update={"strength": q}) for run in runs if run.strength == 1.0 for q in STRENGTHS]
     return [*runs, *more]
 
@@ -33,16 +32,17 @@ def recorded(splits: int) -> SweepSpec:
 
 def main(path: Path, file: Path) -> None:
     """What the store has of the recorded runs is published; `mgem work` trains those that it lacks."""
-    store = Store(path)
+    store, configs = Store(path), asked()
     for splits in (1, 2, 3):
-        sweep = store.submit(recorded(splits), f"Figure 2, recorded with {splits} splits")
+        spec = recorded(splits)
+        sweep = store.find_sweep(spec) or store.submit(spec, f"Figure 2, recorded with {splits} splits")
         for run in store.run_records(store.run_ids(sweep)):
             if run["status"] != "finished":
                 print(f"r{run['id']}, seed {run['config']['seed']}, is {run['status']}; mgem resume s{sweep}")
                 continue
             trained = RunConfig.model_validate(run["config"])
-            configs = [one for one in asked() if (one.splits, one.seed) == (splits, trained.seed)]
-            lines = ask_recording(recordings.of_run(store, run["id"]), trained, configs)
+            mine = [one for one in configs if (one.splits, one.seed) == (splits, trained.seed)]
+            lines = ask_recording(recordings.of_run(store, run["id"]), trained, mine)
             print(f"seed {trained.seed}, {splits} splits: {append(file, lines)} of {len(lines)} lines are new")
     store.close()
 

@@ -40,11 +40,11 @@ PICTURE = Path(__file__).parents[1] / "docs" / "lens-study.svg"
 OUTCOMES = {"x": "⟨g_s,z⟩/‖z‖", "y": "⟨g_t,z⟩/‖z‖", "bwd": "BWD", "fwd": "FWD", "acc": "ACC"}
 
 
-def train(store: Store, spec: SweepSpec, workers: int) -> pd.DataFrame:
+def train(store: Store, spec: SweepSpec) -> pd.DataFrame:
     """The runs of a sweep with their measures, after those that the store lacks were trained."""
-    sweep = store.submit(spec)
+    sweep = store.find_sweep(spec) or store.submit(spec)
     if store.has_queued_runs():
-        pool = LocalPool(workers)
+        pool = LocalPool(1)
         outcome = Runner(store, pool).work(idle_seconds=0)
         pool.close()
         if outcome != "idle":
@@ -54,9 +54,9 @@ def train(store: Store, spec: SweepSpec, workers: int) -> pd.DataFrame:
     return analysis.run_measures(runs, read_measurements(store, ids), View(axes="unit", pair=(0, 1)))
 
 
-def recorded_steps(store: Store, benchmark: str, workers: int) -> list[Steps]:
+def recorded_steps(store: Store, benchmark: str) -> list[Steps]:
     """Of every seed, the second task."""
-    runs = train(store, SweepSpec(base={"benchmark": benchmark, **RECORDED}, grid={"seed": SEEDS}), workers)
+    runs = train(store, SweepSpec(base={"benchmark": benchmark, **RECORDED}, grid={"seed": SEEDS}))
     return [steps_of(recordings.of_run(store, run), 1) for run in runs.sort_values("seed")["id"]]
 
 
@@ -66,11 +66,11 @@ def predicted(steps: Steps, settings: Sequence[Setting]) -> np.ndarray:
     return np.asarray(np.stack([x, y]).mean(axis=2))
 
 
-def orders(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> pd.DataFrame:
+def orders(store: Store, benchmark: str, steps: Sequence[Steps]) -> pd.DataFrame:
     """Print Spearman's rho, within each seed, of what is predicted and what the trained runs have; return these."""
     modules = [1, len(steps[0].layers)]
     grid: dict[str, list[Any]] = {"modules": modules, "splits": SPLITS, "strength": STRENGTHS, "seed": SEEDS}
-    runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid), workers)
+    runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid))
     keys = list(product(modules, SPLITS, STRENGTHS))
     settings = [Setting(*key, **HOW) for key in keys]
     lens = np.stack([predicted(one, settings) for one in steps])  # [seeds, 2, settings]
@@ -122,7 +122,7 @@ def frontier_rows(steps: Sequence[Steps], modules: Sequence[Any]) -> pd.DataFram
     return pd.DataFrame(rows).assign(is_finished=True, acc=np.nan, fwd=np.nan, bwd=np.nan)
 
 
-def best(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> None:
+def best(store: Store, benchmark: str, steps: Sequence[Steps]) -> None:
     """The partition that should learn most at equal retention, chosen on every other step, and trained against GEM."""
     modules = contiguous(steps[0].layers)
     choosing, judging = ([one.at(slice(start, None, 2)) for one in steps] for start in (0, 1))
@@ -131,7 +131,7 @@ def best(store: Store, benchmark: str, steps: Sequence[Steps], workers: int) -> 
     [winner] = [each for each in modules if str(each) == chosen.line]
     [judged] = paired.compare(frontier_rows(judging, [1, winner]), "1")
     grid: dict[str, list[Any]] = {"modules": [1, winner], "strength": CURVE, "seed": SEEDS}
-    runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid), workers)
+    runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid))
     [measured] = paired.compare(runs.assign(is_finished=runs["status"] == "finished"), "GEM")
     print(f"{benchmark}: best of {len(modules)} partitions: {winner}")
     for what, verdict in (("chosen on", chosen), ("judged on", judged), ("trained", measured)):
@@ -159,12 +159,12 @@ def draw(axes: Axes, steps: Sequence[Steps], runs: pd.DataFrame) -> None:
 def main() -> None:
     import matplotlib.pyplot as plt
 
-    store, workers = Store(Path(sys.argv[1])), 1
+    store = Store(Path(sys.argv[1]))
     figure, panels = plt.subplots(1, len(BENCHMARKS), figsize=(11, 3.6), layout="constrained")
     for benchmark, axes in zip(BENCHMARKS, panels, strict=True):
-        steps = recorded_steps(store, benchmark, workers)
-        runs = orders(store, benchmark, steps, workers)
-        best(store, benchmark, steps, workers)
+        steps = recorded_steps(store, benchmark)
+        runs = orders(store, benchmark, steps)
+        best(store, benchmark, steps)
         draw(axes, steps, runs)
         axes.set_title(benchmark)
     panels[0].set_ylabel("⟨g_t,z⟩ / ‖z‖")

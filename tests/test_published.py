@@ -189,7 +189,7 @@ def test_the_lens_answers_as_the_recorded_run_itself_was_probed(tmp_path):
     finer = trained.model_copy(update={"modules": 3, "strength": 2.0})
     append(tmp_path / "asked.jsonl", ask_recording(recordings.of_run(store, 1), trained, [trained, finer]))
     runs, measured = read("asked", tmp_path)
-    assert runs["steps_of"].tolist() == ["GEM, strength 0.5"] * 2
+    assert runs["steps_of"].tolist() == ["4 recorded steps of GEM, strength 0.5"] * 2
     assert runs["acc"].isna().all()
     [probed] = read_measurements(store, [1]).values()
     np.testing.assert_allclose(measured[1].pairs[0, 1], probed.pairs[0, 1], rtol=1e-4)

@@ -135,9 +135,13 @@ function addProducts({ start, values }, P, q, sums, at) {
 function newFamily(task, moduleOf, splits, knobs, taskWeights, strengths) {
   const share = knobs.per === "task" ? 1 / splits : 1;
   const weights = Array.from({ length: task.past * splits }, (_, c) => taskWeights[Math.floor(c / splits)] * share);
+  return { ...unsolved(task, strengths), moduleOf, splits, knobs, weights, solveStep: followPaths };
+}
+
+// What every family begins with. sums: at each step and strength, P products with z and ‖z‖²; pieces: those of a solved step.
+function unsolved(task, strengths) {
   const P = 2 + 2 * task.past, N = task.snapshots.length;
-  const sums = new Float64Array(N * strengths.length * (P + 1));
-  return { task, moduleOf, splits, knobs, weights, P, strengths, pieces: new Array(N), sums, solved: 0, solveStep: followPaths };
+  return { task, strengths, P, sums: new Float64Array(N * strengths.length * (P + 1)), pieces: new Array(N), solved: 0 };
 }
 
 // The pieces of each module at a step; adds their products and ‖z‖² at each strength to those of the family.

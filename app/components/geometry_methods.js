@@ -4,10 +4,6 @@
 // their mean. With two modules, the first has all coordinates but the last. knobs: { kind, trigger, strength }.
 const ROUNDING = 1e-6; // relative: differences below it are not told apart
 
-function dot(one, other) {
-  return one.reduce((sum, value, i) => sum + value * other[i], 0);
-}
-
 function lengthOf(vector) {
   return Math.hypot(...vector);
 }

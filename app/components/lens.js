@@ -210,7 +210,7 @@ function pointInWords(lens, chosen, point) {
 }
 
 function countSteps({ task, state: { window } }, family) {
-  return task.snapshots.filter(({ step }, n) => family.pieces[n] && step >= window[0] && step <= window[1]).length;
+  return task.snapshots.filter(({ step }, n) => family.pieces[n] && isWithin(step, window)).length;
 }
 
 export default function ({ parentElement, data, setTriggerValue }) {

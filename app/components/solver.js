@@ -159,3 +159,9 @@ function pieceAt(start, q) {
   while (j > 0 && start[j] > q) j--;
   return j;
 }
+
+function dot(one, other) {
+  let sum = 0;
+  for (let i = 0; i < one.length; i++) sum += one[i] * other[i];
+  return sum;
+}

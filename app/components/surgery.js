@@ -110,17 +110,9 @@ function timesGram(S, n, w) {
   return products;
 }
 
-function dot(one, other) {
-  let sum = 0;
-  for (let i = 0; i < one.length; i++) sum += one[i] * other[i];
-  return sum;
-}
-
 // A rule as a family of its parameter, of which no step is solved yet.
 function newRuleFamily(task, name, moduleOf, splits, knobs) {
-  const { parameters } = RULES[name], P = 2 + 2 * task.past, N = task.snapshots.length;
-  const sums = new Float64Array(N * parameters.length * (P + 1));
-  return { task, rule: name, moduleOf, splits, knobs, P, strengths: parameters, pieces: new Array(N), sums, solved: 0, solveStep: applyRule };
+  return { ...unsolved(task, RULES[name].parameters), rule: name, moduleOf, splits, knobs, solveStep: applyRule };
 }
 
 // Adds what the rule does in each module at a step: the products with z (g, g_t, g_s, ĝ_s) and ‖z‖², for each parameter.

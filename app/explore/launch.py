@@ -15,7 +15,7 @@ from mgem_core.presets import PRESETS
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec, cautions
-from mgem_core.text import duration, pluralize
+from mgem_core.text import duration, one_of, pluralize
 
 
 @session.explain_errors
@@ -87,8 +87,7 @@ def show_estimate(store: Store, configs: list[RunConfig]) -> str:
     if expected.snapshots:
         st.caption(escape_markdown(expected.snapshots.sentence))
     if sentences := cautions(configs):
-        more = f" ({len(sentences) - 1} more of this kind.)" if len(sentences) > 1 else ""
-        st.warning(escape_markdown(f"{sentences[-1]}{more}"))
+        st.warning(escape_markdown(one_of(sentences[-1], len(sentences))))
     if expected.is_very_long:
         st.checkbox(f"Yes, this may take about {duration(expected.seconds or 0)}", key=_confirmation_key(expected))
     elif expected.is_long:

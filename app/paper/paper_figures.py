@@ -101,7 +101,7 @@ def scale_in_words(runs: pd.DataFrame) -> str:
 
     benchmarks = ", ".join(benchmark_title(name) for name in analysis.benchmarks(runs))
     steps = f"{values('tasks')} tasks × {values('iterations')} steps × {values('batch_size')} images"
-    asked = [f"solved at the recorded steps of {run}, not trained" for run in runs[published.STEPS_OF].dropna().unique()]
+    asked = [f"solved at {steps}, not trained" for steps in runs[published.STEPS_OF].dropna().unique()]
     return ", ".join([benchmarks, steps, f"memory {values('memory')}", *asked])
 
 

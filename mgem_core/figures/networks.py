@@ -158,9 +158,12 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def subtitle(rows: pd.DataFrame, view: View) -> str:
+    """The seeds of the means, and the strengths, where they are not in the names of the lines."""
     fewest, most = rows["seeds"].min(), rows["seeds"].max()
     seeds = f"{fewest} to {text.pluralize(most, 'seed')}" if fewest < most else text.pluralize(most, "seed")
-    return f"means over {seeds}, ± standard error"
+    means = f"means over {seeds}, ± standard error" if most > 1 else "one seed, so there are no errors"
+    strengths = sorted({text.strength(q) for q in rows["q"]} - {text.MISSING})
+    return f"{means}; memory strength {', '.join(strengths)}" if strengths else means
 
 
 def latex(rows: pd.DataFrame, view: View, source: str) -> str:

@@ -25,7 +25,7 @@ from mgem_core.version import VERSION
 FOLDER = Path(__file__).parent
 NUMBERS = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
 MEASURED_OUTSIDE = ("peak_memory_mb",)  # of the process that trained the run; only some lines have it
-STEPS_OF = "steps_of"  # of a line that the lens answered: the run that was trained, like "GEM, strength 0.5"
+STEPS_OF = "steps_of"  # of a line that the lens answered: where, like "4 recorded steps of GEM, strength 0.5"
 Line = dict[str, Any]
 
 

@@ -9,7 +9,7 @@ from mgem_core.lens import Setting, answers
 from mgem_core.lens_steps import steps_of
 from mgem_core.published import NUMBERS, STEPS_OF, Line, rounded
 from mgem_core.recordings import Recording
-from mgem_core.text import strength
+from mgem_core.text import pluralize, strength
 from mgem_core.version import VERSION
 
 
@@ -18,16 +18,18 @@ def ask_recording(recording: Recording, trained: RunConfig, configs: Sequence[Ru
     settings = [Setting.of(config.model_dump()) for config in configs]
     products: list[dict[str, list[float | None]]] = [{} for _ in configs]
     for t in recording.tasks:
-        steps = steps_of(recording, t)
-        found = answers(steps, settings)
-        for s in range(steps.past):
+        of_task = steps_of(recording, t)
+        found = answers(of_task, settings)
+        for s in range(of_task.past):
             means = np.concatenate([found.on_axes(axes, s) for axes in ("raw", "unit", "cosine")]).mean(axis=2)
             for of_config, values in zip(products, means.T, strict=True):
                 of_config[f"{s},{t}"] = [rounded(value, 6) for value in values]
+    counted = pluralize(len(recording.snapshots), "recorded step")
+    steps = f"{counted} of {trained.label}, strength {strength(trained.strength)}"
     return [
         {
             **{"label": config.label, "status": "finished", **dict.fromkeys(NUMBERS), "matrix": [], "pairs": pairs},
-            STEPS_OF: f"{trained.label}, strength {strength(trained.strength)}",
+            STEPS_OF: steps,
             **{"fingerprint": "", "version": VERSION, "config": config.model_dump(mode="json")},
         }
         for config, pairs in zip(configs, products, strict=True)

@@ -1,8 +1,11 @@
 """What a person does on a page, and the results of runs that were never trained."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from mgem_core.events import Event, Finished, Probed, Stepped, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd
@@ -38,11 +41,23 @@ def press(page: Page, name: str) -> None:
     button.click()
 
 
-def serious_faults(page: Page) -> list[tuple[str, list[str]]]:
-    """The faults that axe-core finds which exclude people."""
+def check_for_everyone(page: Page) -> None:
+    """The page fits the screen, and has no fault that excludes people, as far as axe-core finds them."""
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
     found = Axe().run(page).response["violations"]
     grave = ("serious", "critical")
-    return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found if one["impact"] in grave]
+    assert not [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found if one["impact"] in grave]
+
+
+@contextmanager
+def offline_page(browser: Browser) -> Iterator[Page]:
+    """A page without a network, in which no script may fail."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1250}, offline=True)
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    assert not errors
+    context.close()
 
 
 def finish(store: Store, run: int) -> None:

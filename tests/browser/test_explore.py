@@ -8,7 +8,7 @@ import re
 import chaos
 import pytest
 from chaos import until
-from people import open_address, press, serious_faults, wait_until_still
+from people import check_for_everyone, open_address, press, wait_until_still
 from playwright.sync_api import Page, expect
 
 from mgem_core import analysis, frames, measurements, text
@@ -109,7 +109,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     expect(page.get_by_text(re.compile(r"\d+ cancelled"))).to_be_visible()
 
     press(page, "Resume")
-    expect(page.get_by_text("Finished", exact=True)).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("Finished", exact=True)).to_be_visible(timeout=300_000)
     assert store.counts()["finished"] == len(RUNS)
     wait_for_points(page, 0, CONFIGURATIONS)
     wait_for_points(page, 1, CONFIGURATIONS)
@@ -362,6 +362,5 @@ def test_explore_has_no_serious_fault_for_those_who_cannot_see_it(browser, finis
     page = open_address(context.new_page(), f"{finished}/explore?sweep=s1")
     wait_for_points(page, 1, CONFIGURATIONS)
     wait_until_still(page)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
-    assert not serious_faults(page)
+    check_for_everyone(page)
     context.close()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from components import FOLDER
+from degenerate_vectors import make_degenerate
 from lens.example_runs import example_recordings
 from lens.payload import payload
 from recorded import PAST, record
@@ -35,17 +36,9 @@ def browser_page(page):
 
 
 def gradients_of(kind, n, rng):
-    J = rng.normal(size=(n, 3 if kind == "few dimensions" else 40))
+    J = make_degenerate(kind, rng.normal(size=(n, 3 if kind == "few dimensions" else 40)))
     if kind == "conflict":
         J += 2 * rng.normal(size=(n, 1)) * rng.normal(size=(1, J.shape[1]))
-    elif kind == "nearly parallel":
-        J = J[:1] + 0.1 * J
-    elif kind == "duplicate":
-        J[n // 2] = J[0]
-    elif kind == "opposite":
-        J[n // 2] = -J[0]
-    elif kind == "zero":
-        J[n // 2] = 0
     elif kind == "all zero":
         J *= 0
     elif kind == "scaled":

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from components import FOLDER
+from degenerate_vectors import make_degenerate
 
 from mgem_core.dual import RIDGE, Restriction, solve_module
 from mgem_core.lens_path import paths
@@ -18,16 +19,8 @@ pytestmark = pytest.mark.slow
 
 
 def rows_of(kind, C, rng):
-    G = rng.normal(size=(C, P))
-    if kind == "nearly parallel":
-        G = G[:1] + 0.1 * G
-    elif kind == "duplicate":
-        G[C // 2] = G[0]
-    elif kind == "opposite":
-        G[C // 2] = -G[0]
-    elif kind == "zero":
-        G[C // 2] = 0
-    elif kind == "tied":
+    G = make_degenerate(kind, rng.normal(size=(C, P)))
+    if kind == "tied":
         G = np.eye(C, P)
     elif kind == "scaled":
         G *= 10.0 ** rng.integers(-6, 6, (C, 1))

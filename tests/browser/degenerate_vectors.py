@@ -1,0 +1,13 @@
+"""Vectors that make dual problems hard."""
+
+import numpy as np
+
+
+def make_degenerate(kind: str, vectors: np.ndarray) -> np.ndarray:
+    """All of these vectors [n, P] near the first, or the middle one the same, opposite or zero; else as they are."""
+    n = len(vectors)
+    if kind == "nearly parallel":
+        return vectors[:1] + 0.1 * vectors
+    if kind in ("duplicate", "opposite", "zero"):
+        vectors[n // 2] = {"duplicate": 1, "opposite": -1, "zero": 0}[kind] * vectors[0]
+    return vectors
