@@ -94,7 +94,7 @@ def test_mer_interpolates_within_and_across_batches():
         torch.testing.assert_close(near - old, gamma * (far - old), rtol=1e-3, atol=1e-6)
 
 
-def test_mer_replays_what_it_kept():
+def test_mer_learns_from_the_new_sample_and_then_replays_what_it_kept():
     one = learner(method="mer", mer_replays=3)
     draw = np.random.default_rng(0)
     for image in one.stream.tasks[1].train[:50]:
@@ -102,7 +102,7 @@ def test_mer_replays_what_it_kept():
     new = (0, int(one.stream.tasks[0].train[7]))
     batches = [one._replays(new, draw) for _ in range(20)]
     assert {len(set(batch)) for batch in batches} == {4}
-    assert {batch.index(new) for batch in batches} == {0, 1, 2, 3}
+    assert {batch.index(new) for batch in batches} == {0}
 
 
 def test_mers_direction_is_the_way_it_went():

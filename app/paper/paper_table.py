@@ -79,7 +79,8 @@ def _show_notes(table: Table, scale: Scale, entries: list[Entry]) -> None:
         st.caption(escape_markdown(f"{DAGGER} {labels}: {note}"))
     st.caption(SHORT_EXPLANATION if scale == "short" else EXPLANATION)
     if not any(entry.source == SHIPPED for entry in entries):
-        st.caption("No results of ours at this scale come with this version.")
+        elsewhere = "" if published.read(table.name)[0].empty else " There are some at the other scale."
+        st.caption(f"No results of ours at this scale come with this version.{elsewhere}")
     if sentences := choices_in_words(entries):
         with st.expander("Which strengths and learning rates were chosen, and on which seeds"):
             st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))

@@ -64,10 +64,8 @@ class MER(Learner):
         self._reptile(theta_A, self.config.mer_gamma)
 
     def _replays(self, new: Sample, generator: np.random.Generator) -> list[Sample]:
-        """Samples of the reservoir, and the new one at a random place among them."""
-        samples = self.reservoir.draw(self.config.mer_replays, generator)
-        samples.insert(int(generator.integers(len(samples) + 1)), new)
-        return samples
+        """The new sample, and then some of the reservoir."""
+        return [new, *self.reservoir.draw(self.config.mer_replays, generator)]
 
     def _reptile(self, start: list[torch.Tensor], rate: float) -> None:
         if rate != 1:
@@ -95,8 +93,8 @@ register(
         fields=("memory",),
         options={
             "mer_batches": (int, Field(1, ge=1, description="MER: replay batches per sample of the stream")),
-            "mer_replays": (int, Field(4, ge=0, description="MER: replayed samples in each of them")),
-            "mer_beta": (float, Field(0.3, gt=0, le=1, description="MER: Reptile rate within a batch")),
+            "mer_replays": (int, Field(10, ge=0, description="MER: replayed samples in each of them")),
+            "mer_beta": (float, Field(0.1, gt=0, le=1, description="MER: Reptile rate within a batch")),
             "mer_gamma": (float, Field(1.0, gt=0, le=1, description="MER: Reptile rate across batches")),
         },
         cost=lambda config, task: config.batch_size * config.mer_batches * (config.mer_replays + 1) * 80,
