@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from mgem_core.paper import SCALES, SHORT_SEEDS, SHORT_STRENGTHS, TABLES, VALIDATION, Scale, sweep_of
+from mgem_core.paper import GRIDS, SCALES, SHORT_STRENGTHS, TABLES, VALIDATION, Scale, sweep_of
 from mgem_core.sweeps import SweepSpec
 
 
@@ -141,14 +141,10 @@ def _of_figure(name: str, scale: Scale) -> Preset:
 
 def _of_table(name: str, scale: Scale) -> Preset:
     table = TABLES[name]
-    if scale == "paper":
-        return Preset(
-            f"{table.title} (as in the paper)",
-            f"All rows of {table.title} at the scale of the paper",
-            sweep_of(table, scale),
-        )
-    seeds = f"{len(SHORT_STRENGTHS)} strengths and {len(SHORT_SEEDS)} seeds"
-    return Preset(f"{table.title} (short)", f"{table.cut} There are {seeds}", sweep_of(table, scale))
+    title, what = ("as in the paper", "At the scale of the paper.") if scale == "paper" else ("short", table.cut)
+    strengths, seeds = GRIDS[scale]
+    runs = f"All rows of {table.title}, with {len(strengths)} strengths and {len(seeds)} seeds"
+    return Preset(f"{table.title} ({title})", f"{what} {runs}", sweep_of(table, scale))
 
 
 def _names(name: str) -> dict[str, Scale]:

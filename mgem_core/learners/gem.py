@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream
 
 
-SAFE_SUM_OF_FLOORS = 20.0  # of all rows in the last task; measured, see docs/reproduction.md
-SAFE_SUM_OF_FLOORS_APPROX = 8.0  # likewise, for the closed form, which corrects for every row anew
+# Of all rows in the last task; measured, see docs/reproduction.md and docs/comparisons.md.
+SAFE_SUM_OF_FLOORS = 20.0
+SMALLER_SAFE_SUM = 8.0  # for the closed form, which corrects for every row anew, and where every step is restricted
 
 
 class GEM(Learner):
@@ -131,7 +132,7 @@ def caution(config: RunConfig) -> str:
         return ""
     splits = 1 if config.strength_per == "task" else config.splits
     floors = splits * float(np.broadcast_to(config.strength, (past,)).sum())
-    safe = SAFE_SUM_OF_FLOORS_APPROX if config.solver == "approx" else SAFE_SUM_OF_FLOORS
+    safe = SMALLER_SAFE_SUM if config.solver == "approx" or config.trigger == "always" else SAFE_SUM_OF_FLOORS
     if floors <= 1.05 * safe:
         return ""
     strengths = ", ".join(f"{q:g}" for q in np.atleast_1d(config.strength))

@@ -96,7 +96,7 @@ def test_every_table_can_be_chosen_and_its_printed_numbers_are_there(store):
     for table in TABLES.values():
         page = open_paper(table=table.title)
         assert {label for label, _ in shown(page)} == {row.label for row in table.rows}
-        assert f"{table.rows[0].acc.mean:.2f}" in tables(page)
+        assert not table.rows[0].acc or f"{table.rows[0].acc.mean:.2f}" in tables(page)
 
 
 def test_the_contradictory_numbers_are_marked_and_explained(store):
