@@ -16,7 +16,7 @@ from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
 STRENGTHS = [3.0, 10.0]  # besides those of the paper, which end at 1
-RECORDED = {"benchmark": "split-cifar100", "tasks": 2, "strength": 0.5, "probe_every": 0, "probe_samples": 2500}
+RECORDED = {**PRESETS["figure-2"].spec.base, "strength": 0.5, "probe_every": 0, "snap_every": 25}
 
 
 def asked() -> list[RunConfig]:
@@ -27,7 +27,7 @@ def asked() -> list[RunConfig]:
 
 
 def recorded(splits: int) -> SweepSpec:
-    return SweepSpec(base={**RECORDED, "snap_every": 25, "snap_splits": splits}, grid={"seed": [0, 1, 2, 3]})
+    return SweepSpec(base={**RECORDED, "snap_splits": splits}, grid={"seed": [0, 1, 2, 3]})
 
 
 def main(path: Path, file: Path) -> None:
