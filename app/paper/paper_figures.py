@@ -14,7 +14,7 @@ from text import benchmark_title, escape_markdown
 from mgem_core import UsageError, analysis, paired, published
 from mgem_core.analysis import Axes, View
 from mgem_core.figures import FIGURES, FORMATS, PlainFigure, cones
-from mgem_core.figures.files import export, file_name
+from mgem_core.figures.paper_files import figure_file, figure_formats
 from mgem_core.figures.published_selection import select_published
 from mgem_core.paired import LEAST_SEEDS, Verdict
 from mgem_core.paper import FIGURES as PAPER_FIGURES
@@ -45,6 +45,7 @@ def show_cones(name: str) -> None:
     drawn = cones.screen()
     components.show_plot(drawn, name, cones.in_words(), height=drawn["layout"]["height"])
     st.caption(cones.in_words())
+    show_export_menu(name, View())
 
 
 class Drawn(NamedTuple):
@@ -83,10 +84,15 @@ def show_published(name: str) -> None:
     height = plain["layout"].get("height", PLOT_HEIGHT)
     components.show_plot(plain, name, f"{figure.title}: {subtitle}", revision=view.axes, height=height)
     show_verdicts(verdicts)
+    show_export_menu(name, view)
+
+
+def show_export_menu(name: str, view: View) -> None:
+    axes = f"_{view.axes}" if PAPER_FIGURES[name].has_axes else ""
     with st.popover("Export", key=f"export of {name}"), st.container(horizontal=True):
-        for format in figure.formats:
-            make = partial(export, select_published(name, view), figure.name, format)
-            file = file_name(name, figure, format, view)
+        for format in figure_formats(name):
+            make = partial(figure_file, name, view.axes, format)
+            file = f"{name}{axes}.{'tex' if format == 'latex' else format}"
             st.download_button(FORMATS[format], make, file, on_click="ignore", key=f"export {name} {format}")
 
 

@@ -1,4 +1,7 @@
-"""The command `mgem paper`: a table of the paper beside the results that come with the tool and the runs of the store."""
+"""The command `mgem paper`: a table of the paper beside the results that come with the tool and the runs of the store.
+
+Also its figures, as files, drawn from the results that come with the tool.
+"""
 
 import argparse
 import sys
@@ -6,13 +9,16 @@ from pathlib import Path
 
 from mgem_core import UsageError
 from mgem_core.cells import in_words
-from mgem_core.figures.paper_files import FORMATS, as_file
+from mgem_core.figures.paper_files import FORMATS, as_file, figure_file, figure_formats
 from mgem_core.figures.paper_table import PAPER, Entry, read_entries
+from mgem_core.figures.selection import check_choice
 from mgem_core.home import store_path
-from mgem_core.paper import MEASURES, SCALES, TABLES
+from mgem_core.paper import FIGURES, MEASURES, SCALES, TABLES
 from mgem_core.store import Store
 from mgem_core.text import MISSING, mean_and_error
 
+AXES = ("unit", "raw")
+BINARY = ("png", "pdf", "parquet")
 LEGEND = """
 ACC, FWD and BWD in percent; in parentheses ours minus the paper's. Our ± is the standard error over seeds. The paper does
 not say what its ± is; we take it for a standard error.
@@ -21,31 +27,41 @@ not say what its ± is; we take it for a standard error.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_paper)
-    parser.add_argument("table", metavar="TABLE", help=", ".join(TABLES))
-    parser.add_argument("--scale", default="paper", metavar="X", help="of our runs: paper or short [paper]")
-    parser.add_argument("--format", metavar="X", help=f"print it as {', '.join(FORMATS)}")
+    parser.add_argument("name", metavar="TABLE|FIGURE", help=", ".join([*TABLES, *FIGURES]))
+    parser.add_argument("--scale", default="paper", metavar="X", help="of our runs in a table: paper or short [paper]")
+    parser.add_argument("--axes", default="unit", metavar="X", help="of figure-2: unit or raw, as in the paper [unit]")
+    parser.add_argument("--format", metavar="X", help=f"print it as {', '.join(FORMATS)}; a figure needs one of its own")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to FILE instead; needs --format")
 
 
 def _paper(options: argparse.Namespace) -> int:
     format = "json" if options.json else options.format
-    for name, value, allowed in (("table", options.table, TABLES), ("scale", options.scale, SCALES)):
-        if value not in allowed:
-            raise UsageError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}.")
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"format is {format!r}; it must be one of {', '.join(FORMATS)}.")
-    if options.output and not format:
-        raise UsageError(f"output is {str(options.output)!r}, so format must be one of {', '.join(FORMATS)}.")
-    table = TABLES[options.table]
+    choices = ("name", options.name, [*TABLES, *FIGURES]), ("scale", options.scale, SCALES), ("axes", options.axes, AXES)
+    for name, value, allowed in choices:
+        check_choice(name, value, allowed)
+    formats = FORMATS if options.name in TABLES else figure_formats(options.name)
+    if format is not None:
+        check_choice("format", format, formats)
+    elif options.output or options.name in FIGURES:
+        reason = f"output is {str(options.output)!r}" if options.output else f"{options.name} is a picture"
+        raise UsageError(f"{reason}, so format must be one of {', '.join(formats)}.")
+    if format in BINARY and not options.output:
+        raise UsageError(f"{format} is not text, so name a file for it with -o.")
+    if options.name in FIGURES:
+        return _write(options.output, figure_file(options.name, options.axes, format))
+    table = TABLES[options.name]
     entries = read_entries(Store(store_path()), table, options.scale)
-    if not format:
-        notes = [f"†  {row.label}: {row.note}" for row in table.rows if row.note]
-        print("\n".join([table.title, "", *map(_line, entries), LEGEND, *notes, "", *_choices(entries)]))
-        return 0
-    content = as_file(table, options.scale, entries, format)
-    if options.output:
-        options.output.write_bytes(content)
+    if format:
+        return _write(options.output, as_file(table, options.scale, entries, format))
+    notes = [f"†  {row.label}: {row.note}" for row in table.rows if row.note]
+    print("\n".join([table.title, "", *map(_line, entries), LEGEND, *notes, "", *_choices(entries)]))
+    return 0
+
+
+def _write(file: Path | None, content: bytes) -> int:
+    if file:
+        file.write_bytes(content)
     else:
         sys.stdout.write(content.decode())
     return 0

@@ -4,20 +4,27 @@ In a plane: g is the gradient of the new task, the rows are gradients on the mem
 nearest to g among those that agree with every row, as the dual problem gives it.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mgem_core import dual
-from mgem_core.figures import PlainFigure, _screen
+from mgem_core.figures import PlainFigure, _print, _screen
+
+if TYPE_CHECKING:
+    import matplotlib.figure
 
 Floats = NDArray[np.float64]
 G_T = np.array([0.25, -0.95])
 HALVES = np.array([[0.1, 0.95], [0.95, 0.25]])  # gradients on the two halves of the memory; ĝ₁ is their mean
 REACH = 1.35  # of the picture, and of the set of directions that is shaded
 SHADE, INK = "rgba(0,114,178,0.16)", "#808080"
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+FORMATS = ("png", "svg", "pdf", "html")
 
 
 class Panel(NamedTuple):
@@ -26,6 +33,17 @@ class Panel(NamedTuple):
     names: tuple[str, ...]
     z: Floats
     allowed: tuple[float, float]  # the angles between which a direction agrees with all rows
+
+    def arrows(self) -> list[tuple[str, Floats, str]]:
+        """Name, vector and colour of each."""
+        rows = [(name, row, BLUE) for name, row in zip(self.names, self.rows, strict=True)]
+        return [("g", G_T, ORANGE), *rows, ("z", self.z, GREEN)]
+
+    def shade(self) -> tuple[list[float], list[float]]:
+        """The outline of the allowed directions, as far as they are shaded."""
+        arc = np.linspace(*self.allowed, 60)
+        x, y = ([0.0, *(REACH * curve(arc)), 0.0] for curve in (np.cos, np.sin))
+        return x, y
 
 
 def panels() -> list[Panel]:
@@ -59,16 +77,14 @@ def screen() -> PlainFigure:
     both = panels()
     for number, panel in enumerate(both, 1):
         axes = {"xaxis": f"x{number}".replace("x1", "x"), "yaxis": f"y{number}".replace("y1", "y")}
-        arc = np.linspace(*panel.allowed, 60)
-        x, y = ([0.0, *(REACH * curve(arc)), 0.0] for curve in (np.cos, np.sin))
+        x, y = panel.shade()
         look = {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False}
         traces.append({**look, **axes, "x": x, "y": y, "fill": "toself", "fillcolor": SHADE, "line": {"width": 0}})
         traces.append(
             {**look, **axes, "x": [G_T[0], panel.z[0]], "y": [G_T[1], panel.z[1]]}
             | {"line": {"dash": "dot", "width": 1, "color": INK}}
         )
-        arrows = [("g", G_T, "#D55E00"), *((n, r, "#0072B2") for n, r in zip(panel.names, panel.rows, strict=True))]
-        for name, vector, color in [*arrows, ("z", panel.z, "#009E73")]:
+        for name, vector, color in panel.arrows():
             annotations += _arrow(name, vector, color, axes)
         place = {"xref": f"{axes['xaxis']} domain", "yref": f"{axes['yaxis']} domain", "x": 0.5, "y": 1.0}
         annotations.append({**place, "text": panel.title, "showarrow": False, "yanchor": "bottom", "font": {"size": 12}})
@@ -91,6 +107,36 @@ def _arrow(name: str, vector: Floats, color: str, axes: dict[str, str]) -> list[
     length = math.hypot(x, y) or 1.0
     beside = {"x": x + 0.12 * x / length, "y": y + 0.12 * y / length, "text": name, "showarrow": False}
     return [{**refs, **tail, **look, "x": x, "y": y}, {**refs, **beside, "font": {"color": color, "size": 14}}]
+
+
+@_print.printing()
+def printed() -> matplotlib.figure.Figure:
+    """The same on paper."""
+    from matplotlib.figure import Figure
+
+    figure = Figure((_print.COLUMN, 0.58 * _print.COLUMN), layout="constrained")
+    for number, panel in enumerate(panels(), 1):
+        axes = figure.add_subplot(1, 2, number, aspect="equal", xlim=(-REACH, REACH), ylim=(-REACH, REACH))
+        axes.set_title(panel.title)
+        axes.axis("off")
+        axes.fill(*panel.shade(), color=BLUE, alpha=0.16, lw=0)
+        axes.plot(*zip(G_T, panel.z, strict=True), ls=":", lw=0.8, color=INK)
+        for name, vector, color in panel.arrows():
+            axes.annotate(
+                "",
+                (vector[0], vector[1]),
+                (0, 0),
+                arrowprops={"arrowstyle": "-|>", "color": color, "shrinkA": 0, "shrinkB": 0},
+            )
+            x, y = vector * (1 + 0.14 / np.linalg.norm(vector))
+            axes.text(x, y, name, color=color, ha="center", va="center")
+    return figure
+
+
+def as_file(format: str) -> bytes:
+    if format == "html":
+        return _screen.as_page(screen(), "Which directions are allowed")
+    return _print.as_bytes(printed(), format)
 
 
 def in_words() -> str:

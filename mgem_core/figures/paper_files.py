@@ -1,12 +1,18 @@
-"""A table of the paper beside our runs, as a file."""
+"""The tables and figures of the paper, beside our runs, as files."""
 
 from collections.abc import Sequence
 
-from mgem_core.figures.files import table_file
+from mgem_core import published
+from mgem_core.analysis import Axes, View
+from mgem_core.errors import UsageError
+from mgem_core.figures import FIGURES, cones
+from mgem_core.figures.files import export, table_file
 from mgem_core.figures.paper_table import Entry, latex, tidy
+from mgem_core.figures.published_selection import select_published
+from mgem_core.paper import FIGURES as PAPER_FIGURES
 from mgem_core.paper import Scale, Table
 
-FORMATS = ("csv", "latex", "json")
+FORMATS = ("csv", "latex", "json", "parquet")  # of tables
 
 
 def as_file(table: Table, scale: Scale, found: Sequence[Entry], format: str) -> bytes:
@@ -18,3 +24,19 @@ def as_file(table: Table, scale: Scale, found: Sequence[Entry], format: str) -> 
 
 def file_name(table: Table, scale: Scale, format: str) -> str:
     return f"{table.name}_{scale}.{'tex' if format == 'latex' else format}"
+
+
+def figure_formats(name: str) -> tuple[str, ...]:
+    """Those of a figure of the paper."""
+    shown_by = PAPER_FIGURES[name].shown_by
+    return FIGURES[shown_by].formats if shown_by else cones.FORMATS
+
+
+def figure_file(name: str, axes: Axes, format: str) -> bytes:
+    """The content of a file with a figure of the paper, drawn from the results that come with the tool."""
+    shown_by = PAPER_FIGURES[name].shown_by
+    if not shown_by:
+        return cones.as_file(format)
+    if published.read(name)[0].empty:
+        raise UsageError(f"no results of ours for {name} come with this version; run its preset and export the sweep.")
+    return export(select_published(name, View(axes=axes)), shown_by, format)

@@ -203,7 +203,7 @@ def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_pat
     assert words.replace("\\", "").count(scale) == 3
     assert "old task s = 1, new task t = 2" in words.replace("\\", "")
     formats = [one.proto.label for one in page.get("download_button")]
-    assert formats.count("PDF") == 3
+    assert formats.count("PDF") == 4
     raw = next(one for one in page.button_group if one.key == "axes of figure-2")
     raw.set_value("raw").run()
     assert not page.exception

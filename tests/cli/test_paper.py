@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from mgem_core import published
 from mgem_core.cli import main
 from mgem_core.paper import TABLES
 
@@ -27,10 +28,14 @@ def test_every_table_is_printed_at_both_scales(home, capsys, table):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["table-3"], "table is 'table-3'; it must be one of table-1-permutations"),
+        (["table-3"], "name is 'table-3'; it must be one of table-1-permutations"),
         (["table-1-cifar", "--scale", "long"], "scale is 'long'; it must be one of paper, short."),
-        (["table-1-cifar", "--format", "png"], "format is 'png'; it must be one of csv, latex, json."),
-        (["table-1-cifar", "-o", "x.csv"], "output is 'x.csv', so format must be one of csv, latex, json."),
+        (["table-1-cifar", "--format", "png"], "format is 'png'; it must be one of csv, latex, json, parquet."),
+        (["table-1-cifar", "-o", "x.csv"], "output is 'x.csv', so format must be one of csv, latex, json, parquet."),
+        (["table-1-cifar", "--format", "parquet"], "parquet is not text, so name a file for it with -o."),
+        (["figure-1"], "figure-1 is a picture, so format must be one of png, svg, pdf, html."),
+        (["figure-1", "--format", "csv"], "format is 'csv'; it must be one of png, svg, pdf, html."),
+        (["figure-2", "--format", "svg", "--axes", "log"], "axes is 'log'; it must be one of unit, raw."),
     ],
 )
 def test_every_bad_option_gets_one_sentence(home, capsys, arguments, sentence):
@@ -42,3 +47,16 @@ def test_a_file_is_written(home, tmp_path, capsys):
     file = tmp_path / "table.tex"
     assert main(["paper", "table-2-digit-five", "--format", "latex", "-o", str(file)]) == 0
     assert "d-GEM$^\\dagger$" in file.read_text()
+
+
+@pytest.mark.parametrize(("format", "sign"), [("png", b"PNG"), ("svg", b"<svg"), ("pdf", b"%PDF"), ("html", b"<html")])
+def test_figure_1_is_written_in_every_format(home, tmp_path, format, sign):
+    file = tmp_path / f"cones.{format}"
+    assert main(["paper", "figure-1", "--format", format, "-o", str(file)]) == 0
+    assert sign in file.read_bytes()
+
+
+def test_a_figure_without_results_of_ours_is_one_sentence(home, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(published, "FOLDER", tmp_path)
+    assert main(["paper", "figure-2", "--format", "svg"]) == 2
+    assert "no results of ours for figure-2 come with this version; run its preset" in capsys.readouterr().err
