@@ -34,6 +34,7 @@ perf: .venv/installed-dev
 	$(BIN)/python -m perf.sweeps
 	$(BIN)/python -m perf.dashboard
 	$(BIN)/python -m perf.degenerate --cases 2000
+	$(BIN)/python -m perf.memory
 
 # .venv.unfinished is there while an installation is under way: after an interrupted one, the next starts from nothing.
 define install
