@@ -2,6 +2,7 @@
 
 import math
 import shutil
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any, TextIO
 
@@ -12,7 +13,7 @@ from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned, num
 from mgem_core.sweeps import step_work
 
 
-def result(config: RunConfig, finished: Finished) -> dict[str, Any]:
+def result(config: RunConfig, task_names: Sequence[str], finished: Finished) -> dict[str, Any]:
     """The document that `--json` prints; NaN becomes null."""
     numbers = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
     return {
@@ -20,6 +21,7 @@ def result(config: RunConfig, finished: Finished) -> dict[str, Any]:
         "status": finished.status,
         "message": finished.message,
         **{name: number(getattr(finished, name)) for name in numbers},
+        "task_names": list(task_names),
         "matrix": [[number(value) for value in row] for row in finished.R],
         "fingerprint": finished.fingerprint,
         "config": config.model_dump(mode="json"),
@@ -32,11 +34,13 @@ def stored_run(record: dict[str, Any]) -> dict[str, Any]:
     return {**first, **{name: value for name, value in record.items() if name not in ("id", "wanted", *first)}}
 
 
-def summary(config: RunConfig, finished: Finished) -> str:
-    """The accuracy matrix R, and the metrics computed from it."""
+def summary(config: RunConfig, task_names: Sequence[str], finished: Finished) -> str:
+    """The accuracy matrix R, with the name of each task at the end of its row, and the metrics computed from it."""
     T = config.tasks
     head = "after task │ " + " ".join(f"{j + 1:>6}" for j in range(T))
-    rows = [f"{i + 1:>10} │ " + " ".join(_percent(value) for value in finished.R[i]) for i in range(T)]
+    rows = [
+        f"{i + 1:>10} │ {' '.join(map(_percent, finished.R[i]))}   {printable(name)}" for i, name in enumerate(task_names)
+    ]
     metrics = "   ".join(f"{name} {_percent(getattr(finished, name.lower())).strip()}" for name in ("ACC", "FWD", "BWD"))
     time = f"{finished.seconds:.1f} s, {1000 * finished.seconds_per_step:.2f} ms per step"
     title = f"{config.label} on {config.benchmark_info.title}, seed {config.seed}: accuracy in percent on each task"

@@ -1,5 +1,6 @@
 """Numbers and counts as people read them, for the command line, the pages and the files alike."""
 
+from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
@@ -40,6 +41,10 @@ def duration(seconds: float) -> str:
     if hours < 48:
         return f"{hours:.1f} h" if hours < 10 else f"{hours:.0f} h"
     return f"{hours / 24:,.0f} days"
+
+
+def tasks_in_order(names: Sequence[str]) -> str:
+    return f"Tasks in order: {' · '.join(names)}"
 
 
 def one_of(sentence: str, count: int) -> str:

@@ -179,4 +179,6 @@ def test_the_table_of_a_sweep_has_dashes_and_an_interrupted_curve(gap):
 
 def test_curves_and_words_of_single_runs_have_the_gap():
     assert mean_accuracies(without(1))["acc"].tolist() == pytest.approx([90.0, np.nan, ACC], nan_ok=True)
-    assert describe_matrix(without(1)) == "90, 10, 10; —, —, —; 60, 75, 88"
+    assert describe_matrix(without(1), []) == "90, 10, 10; —, —, —; 60, 75, 88"
+    named = "after USPS: 90, 10, 10; after MNIST: —, —, —; after SVHN: 60, 75, 88"
+    assert describe_matrix(without(1), ["USPS", "MNIST", "SVHN"]) == named

@@ -115,6 +115,16 @@ def test_a_resumed_run_tells_again_what_came_after_its_checkpoint(store):
     assert frames.matrix(store, number).shape == (2, 2)
 
 
+def test_a_run_keeps_the_names_of_its_tasks_when_it_resumes(store):
+    store.submit(SPEC)
+    number, _ = store.claim()
+    names = ("MNIST", "SVHN (1,083 images)")
+    for start in ((0, 0), (1, 4)):
+        store.record([(number, Started("GEM", names, 10, 1, *start))])
+        assert store.run_records([number])[0]["task_names"] == [*names]
+    assert store.task_names([number, number + 1]) == {number: [*names], number + 1: []}
+
+
 def test_snapshots_come_back_as_they_were(store):
     store.submit(SPEC)
     number, config = store.claim()
@@ -146,7 +156,7 @@ def test_snapshots_of_older_versions_are_read_as_gram_matrices_of_vectors(store)
 @pytest.mark.parametrize("schema", range(1, len(MIGRATIONS)))
 def test_a_store_of_an_older_schema_is_taken_over_with_all_it_has(tmp_path, schema):
     db = sqlite3.connect(tmp_path / "runs.db")
-    db.executescript("".join(MIGRATIONS[:schema]) + f"PRAGMA user_version = {schema};")
+    db.executescript(";".join([*MIGRATIONS[:schema], f"PRAGMA user_version = {schema}"]))
     db.execute("INSERT INTO sweeps VALUES (3, 'old', '{}', 0)")
     config = RunConfig().model_dump_json()
     values = "(7, 'k', 'GEM', ?, 0, 'finished', 71.5, '[[71.5]]')"
@@ -161,7 +171,8 @@ def test_a_store_of_an_older_schema_is_taken_over_with_all_it_has(tmp_path, sche
     assert store.run_ids(3) == [7]
     (run,) = store.run_records()
     assert (run["label"], run["status"], run["acc"], run["matrix"]) == ("GEM", "finished", 71.5, [[71.5]])
-    assert (run["notice"], run["traceback"], run["resumed_task"]) == (None, None, None)
+    assert (run["notice"], run["traceback"], run["resumed_task"], run["task_names"]) == (None, None, None, None)
+    assert store.task_names([7]) == {7: []}
     assert store.count_events(7, 1, 9) == 3
     assert store.submit(SPEC) == 4
     assert store.database.rows("PRAGMA foreign_key_check") == []

@@ -1,17 +1,19 @@
 """The curves and accuracy matrices of the selected runs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import components
 import numpy as np
 import pandas as pd
 import streamlit as st
+from text import escape_markdown
 
 from mgem_core import frames
 from mgem_core.figures.curves import draw_curves
 from mgem_core.figures.matrices import heat_maps
 from mgem_core.store import ENDED, Store
-from mgem_core.text import MISSING
+from mgem_core.text import MISSING, tasks_in_order
 
 PLOT_WIDTH = 320  # pixels below which the plots of a row are stacked
 MOST_NAMES = 4  # runs with a legend; the names of more would leave no room for the curves
@@ -63,20 +65,33 @@ def mean_accuracies(R: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"task": range(len(means)), "step": 1, "acc": means})
 
 
-def show_matrices(matrices: dict[str, np.ndarray]) -> None:
-    """A heat map of R per run, all on one scale."""
+def show_matrices(runs: dict[str, dict[str, Any]], matrices: dict[str, np.ndarray]) -> None:
+    """A heat map of R per run, all on one scale, with the names of its tasks; once, if all runs have the same."""
     known = {name: R for name, R in matrices.items() if not np.isnan(R).all()}
     if not known:
         return
     low, high = min(np.nanmin(R) for R in known.values()), max(np.nanmax(R) for R in known.values())
+    task_names = {name: runs[name]["task_names"] or [] for name in known}
+    are_shared = len(set(map(tuple, task_names.values()))) == 1
     st.markdown("**Accuracy matrix R** · accuracy on each task after learning each task, %")
+    if are_shared:
+        show_task_names(next(iter(task_names.values())))
     grid = st.grid(min(MATRICES_IN_ROW, len(known)))
     for name, R in known.items():
-        figure = heat_maps({name: R}).update_coloraxes(cmin=low, cmax=high, colorbar_thickness=10)
+        figure = heat_maps({name: R}, task_names).update_coloraxes(cmin=low, cmax=high, colorbar_thickness=10)
         with grid.cell():
-            components.show_plot(figure, f"R {name}", f"R of {name}: {describe_matrix(R)}", height=330)
+            description = f"R of {name}: {describe_matrix(R, task_names[name])}"
+            components.show_plot(figure, f"R {name}", description, height=330)
+            if not are_shared:
+                show_task_names(task_names[name])
 
 
-def describe_matrix(R: np.ndarray) -> str:
-    """R for screen readers: a row per task, in whole percent; a dash for what is missing."""
-    return "; ".join(", ".join(MISSING if np.isnan(value) else f"{value:.0f}" for value in row) for row in R)
+def show_task_names(names: Sequence[str]) -> None:
+    if names:
+        st.caption(escape_markdown(tasks_in_order(names)))
+
+
+def describe_matrix(R: np.ndarray, task_names: Sequence[str]) -> str:
+    """R for screen readers: a row per task, after its name if known, in whole percent; a dash for what is missing."""
+    rows = [", ".join(MISSING if np.isnan(value) else f"{value:.0f}" for value in row) for row in R]
+    return "; ".join(f"after {task_names[i]}: {row}" if task_names else row for i, row in enumerate(rows))

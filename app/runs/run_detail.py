@@ -36,12 +36,12 @@ def show_selected_runs(store: Store, ids: list[int]) -> None:
         with left:
             show_settings(runs[0]["config"])
         with right:
-            show_matrices(matrices)
+            show_matrices(named, matrices)
         show_curves(store, named, matrices)
     else:
         show_comparison(runs)
         show_curves(store, named, matrices)
-        show_matrices(matrices)
+        show_matrices(named, matrices)
 
 
 def show_run(store: Store, run: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli._errors import print_error
-from mgem_core.events import Event, Finished
+from mgem_core.events import Event, Finished, Started
 from mgem_core.report import Progress, result, summary
 from mgem_core.snapshot_cost import count_snapshots
 
@@ -39,21 +39,24 @@ def _run(options: argparse.Namespace) -> int:
     notices = ["mgem run does not keep snapshots; mgem sweep stores them."] if count_snapshots(config) else []
     for sentence in filter(None, [config.caution, *notices]):
         print(f"mgem: {sentence}", file=sys.stderr)
-    finished = _show_progress(config, run(config, checkpoint=options.checkpoint, resume=options.resume))
-    document = json.dumps(result(config, finished), allow_nan=False, indent=2)
-    print(document if options.json else summary(config, finished), flush=True)
+    task_names, finished = _show_progress(config, run(config, checkpoint=options.checkpoint, resume=options.resume))
+    document = json.dumps(result(config, task_names, finished), allow_nan=False, indent=2)
+    print(document if options.json else summary(config, task_names, finished), flush=True)
     if options.output:
         options.output.write_text(document + "\n")
     return 0 if finished.status == "finished" else print_error(f"{finished.message}.", 1)
 
 
-def _show_progress(config: RunConfig, events: Iterator[Event]) -> Finished:
-    """Consume the events of a run and show its progress on stderr; return its last event."""
+def _show_progress(config: RunConfig, events: Iterator[Event]) -> tuple[tuple[str, ...], Finished]:
+    """Consume the events of a run and show its progress on stderr; return the names of its tasks and its last event."""
+    task_names: tuple[str, ...] = ()
     with Progress(config, sys.stderr) as progress:
         for event in events:
             progress.show(event)
-            if isinstance(event, Finished):
-                return event
+            if isinstance(event, Started):
+                task_names = event.tasks
+            elif isinstance(event, Finished):
+                return task_names, event
     raise AssertionError("a run ends with Finished")
 
 

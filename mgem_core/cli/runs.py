@@ -8,7 +8,7 @@ from mgem_core import UsageError
 from mgem_core.home import store_path
 from mgem_core.report import printable, stored_run
 from mgem_core.store import STATUSES, Store
-from mgem_core.text import mean_and_error
+from mgem_core.text import mean_and_error, tasks_in_order
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -56,11 +56,13 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _print_details(run: dict[str, Any]) -> None:
-    """Print what the list leaves out: notices, where the run was resumed, its settings, the traceback of a failure."""
+    """Print what the list leaves out: notices, where the run was resumed, its tasks and settings, a failure's traceback."""
     if run["notice"]:
         print(f"       {printable(run['notice'])}")
     if run["resumed_task"] or run["resumed_step"]:
         print(f"       It was resumed from step {run['resumed_step']} of task {run['resumed_task'] + 1}.")
+    if run["task_names"]:
+        print(printable(f"       {tasks_in_order(run['task_names'])}"))
     print(printable("       " + ", ".join(f"{name} {value}" for name, value in run["config"].items())))
     for line in (run["traceback"] or "").splitlines():
         print(f"       {printable(line)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from matplotlib.axes import Axes
 
-Matrices = dict[str, tuple[np.ndarray, int]]  # name → R, and the number of runs of which it is the mean
+Matrices = dict[str, tuple[np.ndarray, list[int]]]  # name → R, and the runs of which it is the mean
 PANELS = 12  # heat maps in one picture
 DENSE = 10  # tasks up to which a heat map has its numbers written into it
+HOVER_WIDTH = 34  # characters, so that the names of tasks fit on the screen of a phone
 
 
 def is_available(selection: Selection) -> bool:
@@ -31,28 +32,38 @@ def is_available(selection: Selection) -> bool:
 
 
 def data(selection: Selection) -> pd.DataFrame:
-    """A row per entry of R of each configuration, mean over its finished seeds; or of each single run, so far."""
+    """A row per entry of R of each configuration, mean over its finished seeds; or of each single run, so far.
+
+    The name of a task is missing where it is unknown or differs between seeds.
+    """
     runs, view = selection.runs(), selection.view
     measured = measurements.read_measurements(selection.store, runs["id"].tolist())
     points = analysis.points(runs, measured, view).to_dict("records")
     point_of = dict(zip(dict.fromkeys(runs["configuration"]), points, strict=True))
     matrix_of = {run: measurement.R[: view.after] for run, measurement in measured.items()}
     matrices = (_of_runs if selection.sweep is None else _of_configurations)(runs, point_of, matrix_of)
+    task_names = selection.store.task_names(runs["id"].tolist())
     entries = [
-        (name, count, i + 1, j + 1, accuracy)
-        for name, (R, count) in matrices.items()
+        (name, len(ids), i + 1, j + 1, _shared_name(j, [task_names[run] for run in ids]), accuracy)
+        for name, (R, ids) in matrices.items()
         if not np.isnan(R).all()
         for (i, j), accuracy in np.ndenumerate(R)
     ]
     if not entries:
         raise UsageError(f"nothing to show yet: no run has {'learned a task' if selection.sweep is None else 'finished'}.")
-    return pd.DataFrame(entries, columns=["name", "runs", "after_task", "on_task", "accuracy"])
+    return pd.DataFrame(entries, columns=["name", "runs", "after_task", "on_task", "on_task_name", "accuracy"])
+
+
+def _shared_name(task: int, names: Sequence[Sequence[str]]) -> str | None:
+    """The name that this task has in all of these lists."""
+    found = {one[task] if one else None for one in names}
+    return found.pop() if len(found) == 1 else None
 
 
 def _of_runs(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: dict[int, np.ndarray]) -> Matrices:
     return {
-        f"r{run['id']}: {analysis.title(point_of[run['configuration']])}, seed {run['seed']}": (matrix_of[run["id"]], 1)
-        for run in runs.to_dict("records")
+        f"r{run}: {analysis.title(point_of[configuration])}, seed {seed}": (matrix_of[run], [run])
+        for run, configuration, seed in runs[["id", "configuration", "seed"]].itertuples(index=False)
     }
 
 
@@ -63,10 +74,10 @@ def _of_configurations(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: 
         point = point_of[configuration]
         title = analysis.title(point)
         name = f"{title} [{point['key']}]" if title in matrices else title
-        known = [matrix_of[run] for run in seeds["id"] if matrix_of[run].size]
-        complete = [R for R in known if not np.isnan(R).any()]
-        if known:
-            matrices[name] = np.mean(complete or known, axis=0), len(complete or known)
+        known = [run for run in seeds["id"] if matrix_of[run].size]
+        counted = [run for run in known if not np.isnan(matrix_of[run]).any()] or known
+        if counted:
+            matrices[name] = np.mean([matrix_of[run] for run in counted], axis=0), counted
     return matrices
 
 
@@ -74,6 +85,14 @@ def _split(data: pd.DataFrame) -> dict[str, np.ndarray]:
     """Name → R, as the data has them in its rows."""
     return {
         str(name): rows["accuracy"].to_numpy().reshape(rows["after_task"].max(), -1)
+        for name, rows in data.groupby("name", sort=False)
+    }
+
+
+def _task_names(data: pd.DataFrame) -> dict[str, list[str]]:
+    """Name → the names of the tasks, as the data has them in its rows; "" where one is missing."""
+    return {
+        str(name): rows.drop_duplicates("on_task")["on_task_name"].fillna("").tolist()
         for name, rows in data.groupby("name", sort=False)
     }
 
@@ -87,25 +106,26 @@ def _first_panels(data: pd.DataFrame) -> tuple[dict[str, np.ndarray], str]:
 
 def screen(data: pd.DataFrame, view: View) -> go.Figure:
     matrices, title = _first_panels(data)
-    figure = heat_maps(matrices)
+    figure = heat_maps(matrices, _task_names(data))
     return figure.update_layout(title=title, margin_t=70) if title else figure
 
 
-def heat_maps(matrices: Mapping[str, np.ndarray]) -> go.Figure:
-    """Heat maps by their titles, side by side on one scale."""
+def heat_maps(matrices: Mapping[str, np.ndarray], task_names: Mapping[str, Sequence[str]]) -> go.Figure:
+    """Heat maps by their titles, side by side on one scale; the names of the tasks, where known, are shown on hover."""
     from plotly.subplots import make_subplots
 
     columns = min(4, len(matrices))
     rows = -(-len(matrices) // columns)
     spacing = {"horizontal_spacing": 0.06, "vertical_spacing": 0.25 / rows}
     figure = make_subplots(rows, columns, subplot_titles=list(matrices), **spacing)
-    for number, R in enumerate(matrices.values()):
+    for number, (title, R) in enumerate(matrices.items()):
         tasks = R.shape[1]
         ticks = [f"{i + 1}" for i in range(tasks)]
         figure.add_heatmap(
             **{"z": R, "x": ticks, "y": ticks[: len(R)], "coloraxis": "coloraxis", "hoverongaps": False},
             texttemplate="%{z:.0f}" if tasks <= DENSE else "",
-            hovertemplate="task %{x} after task %{y}: %{z:.2f} %<extra></extra>",
+            hovertext=_hover_texts(R, task_names[title]),
+            hovertemplate="%{hovertext}<br>%{z:.2f} %<extra></extra>",
             row=number // columns + 1,
             col=number % columns + 1,
         )
@@ -115,6 +135,15 @@ def heat_maps(matrices: Mapping[str, np.ndarray]) -> go.Figure:
     return figure.update_layout(
         template="plotly_white", coloraxis=scale, margin={"l": 50, "r": 10, "t": 30, "b": 45}, height=40 + 290 * rows
     )
+
+
+def _hover_texts(R: np.ndarray, names: Sequence[str]) -> list[list[str]]:
+    """What each entry of R is: on which task, after which."""
+    titles = [f"task {j + 1}" for j in range(R.shape[1])]
+    for j, name in enumerate(names):
+        if name:
+            titles[j] = "<br>".join(textwrap.wrap(f"task {j + 1} · {name}", HOVER_WIDTH))
+    return [[f"{on}<br>after {after}" for on in titles] for after in titles[: len(R)]]
 
 
 @_print.printing()

@@ -46,14 +46,18 @@ class Reader:
         return list(map(tuple, self.database.rows(f"SELECT {selected} FROM runs WHERE {condition} ORDER BY id", *values)))
 
     def run_records(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[Row]:
-        """Everything about these runs, or a sweep's, or all, by id; configs and matrices are plain data."""
+        """Everything about these runs, or a sweep's, or all, by id; config, matrix and task_names are plain data."""
         condition, values = run_condition(runs, sweep)
         computed = f"{COMPUTED['progress']} AS progress"
         rows = self.database.rows(f"SELECT *, {computed} FROM runs WHERE {condition} ORDER BY id", *values)
+        stored_as_json = ("config", "matrix", "task_names")
         return [
-            {**row, "config": json.loads(row["config"]), "matrix": row["matrix"] and json.loads(row["matrix"])}
-            for row in map(dict, rows)
+            {**row, **{name: row[name] and json.loads(row[name]) for name in stored_as_json}} for row in map(dict, rows)
         ]
+
+    def task_names(self, runs: Sequence[int]) -> dict[int, list[str]]:
+        """Run → the names of its tasks; none if it never started, or was stored by a version that did not keep them."""
+        return {run: json.loads(names or "[]") for run, names in self.run_values(["id", "task_names"], runs)}
 
     def find_runs(self, which: RunFilter, most: int) -> tuple[list[Row], int]:
         """The newest of the runs that the filter selects, at most so many, and the number of all of them."""

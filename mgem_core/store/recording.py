@@ -37,9 +37,10 @@ def _record_start(db: sqlite3.Connection, run: int, event: Started) -> None:
     position = {"run": run, "task": event.task, "step": event.step}
     for table, is_before in _BEFORE.items():
         db.execute(f"DELETE FROM {table} WHERE run = :run AND NOT ({is_before})", position)
-    change = "task = :task, step = :step, resumed_task = :task, resumed_step = :step"
+    change = "task = :task, step = :step, resumed_task = :task, resumed_step = :step, task_names = :task_names"
     known = "key = ifnull(:key, key), notice = ifnull(:notice, notice)"
-    values = {**position, "key": event.key or None, "notice": event.notice or None}
+    names = json.dumps(event.tasks)
+    values = {**position, "task_names": names, "key": event.key or None, "notice": event.notice or None}
     db.execute(f"UPDATE runs SET {change}, {known} WHERE id = :run", values)
 
 

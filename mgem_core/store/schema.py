@@ -59,4 +59,6 @@ MIGRATIONS = [  # one script per schema version; a released one never changes
     """,
     # The accuracy on the training images that were held out.
     "ALTER TABLE runs ADD COLUMN validation_acc REAL",
+    # The names of the tasks, as a JSON list; only the run itself knows them, since its seed may draw domains and classes.
+    "ALTER TABLE runs ADD COLUMN task_names TEXT",
 ]

@@ -5,7 +5,7 @@ import pytest
 from pages import open_page, run_page, texts
 from streamlit.testing.v1 import AppTest
 
-from mgem_core.events import Finished, Stepped, TaskLearned
+from mgem_core.events import Finished, Started, Stepped, TaskLearned
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -87,6 +87,23 @@ def test_one_run_is_shown_in_full(store, finished):
         *("benchmark", "method", "seed", "modules", "tasks", "iterations", "memory")
     ]
     assert list(settings["value"])[3:] == ["4", "2", "10", "20"]
+
+
+def captions_of_tasks(page: AppTest) -> list[str]:
+    texts = [caption.value.replace("\\", "") for caption in page.caption]
+    return [text for text in texts if text.startswith("Tasks in order")]
+
+
+def test_the_tasks_of_runs_are_named_once_unless_the_runs_differ(store, finished):
+    assert captions_of_tasks(open_runs(runs="r1,r2")) == []  # stored without names, as by an older version
+    for run, names in ((1, ("USPS", "SVHN (*)")), (2, ("USPS", "SVHN (*)")), (3, ("SVHN (*)", "USPS"))):
+        store.record([(run, Started("GEM", names, 10, 1, 2, 0))])
+    assert captions_of_tasks(open_runs(runs="r1")) == ["Tasks in order: USPS · SVHN (*)"]
+    assert captions_of_tasks(open_runs(runs="r1,r2")) == ["Tasks in order: USPS · SVHN (*)"]
+    both = ["Tasks in order: USPS · SVHN (*)", "Tasks in order: SVHN (*) · USPS"]
+    assert captions_of_tasks(open_runs(runs="r2,r3")) == both
+    page = open_runs(runs="r3")
+    assert any("after SVHN (*): 90, 10; after USPS: 83, 85" in str(one.proto) for one in page.get("bidi_component"))
 
 
 def test_a_failed_run_says_why(store):

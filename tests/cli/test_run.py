@@ -86,6 +86,7 @@ def test_json_is_one_document_with_the_run_in_it(capsys, tmp_path):
     assert document["label"] == "md-GEM(4,2)"
     assert document["acc"] == pytest.approx(document["fwd"] + document["bwd"])
     assert np.shape(document["matrix"]) == (2, 2)
+    assert document["task_names"] == ["permutation 1", "permutation 2"]
     assert document["seconds"] > 0
     assert document["seconds_per_step"] > 0
     assert "task 2/2 · step 10/10 · ACC" in err
@@ -107,6 +108,12 @@ def test_the_summary_is_readable(capsys):
     assert "EWC on MNIST Permutations (5,000 digits), seed 0" in out
     assert "ACC" in out
     assert len([line for line in out.splitlines() if "│" in line]) == 3
+
+
+def test_the_summary_names_each_task_at_the_end_of_its_row(capsys):
+    assert main([*QUICK, "--benchmark", "digits-domains", "--domains", "uci+mnist", "--method", "single"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert [row.split("   ")[-1] for row in rows[1:]] == ["UCI digits (1,437 images)", "MNIST"]
 
 
 def test_a_run_that_diverges_exits_1_and_still_prints_its_matrix(capsys):

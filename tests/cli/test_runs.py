@@ -3,6 +3,7 @@
 import json
 
 from mgem_core.cli import main
+from mgem_core.events import Started
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
@@ -20,6 +21,20 @@ def test_runs_lists_sweeps_and_runs(home, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["sweeps"][0]["counts"]["cancelled"] == 1
     assert [run["status"] for run in document["runs"]] == ["cancelled", "queued"]
+
+
+def test_a_run_in_full_names_its_tasks_once_it_has_started(home, capsys):
+    folder, _ = home
+    store = Store(folder / "runs.db")
+    store.submit(SweepSpec(grid={"seed": [0, 1]}))
+    store.record([(store.claim()[0], Started("GEM", ("USPS", "SVHN (1,083 images)"), 10, 1, 0, 0))])
+    assert main(["runs", "r1"]) == 0
+    assert "Tasks in order: USPS · SVHN (1,083 images)" in capsys.readouterr().out
+    assert main(["runs", "r2"]) == 0
+    assert "Tasks in order" not in capsys.readouterr().out
+    assert main(["runs", "s1", "--json"]) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [run["task_names"] for run in runs] == [["USPS", "SVHN (1,083 images)"], None]
 
 
 def test_stored_text_cannot_control_the_terminal(home, capsys):

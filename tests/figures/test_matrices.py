@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,14 +8,16 @@ from filled_store import SMALL, filled_store
 from figures.exported import exported, exported_csv
 from mgem_core import analysis, frames, measurements
 from mgem_core.analysis import View
+from mgem_core.events import Started
 from mgem_core.figures import _latex, _print, matrices
+from mgem_core.figures.selection import Selection
 from mgem_core.sweeps import SweepSpec
 
 
-def as_data(named: dict[str, np.ndarray]) -> pd.DataFrame:
+def as_data(named: dict[str, np.ndarray], tasks: Sequence[str | None] = (None,) * 20) -> pd.DataFrame:
     """Matrices by their names, as the figure's data has them."""
-    entries = [(name, 1, i + 1, j + 1, value) for name, R in named.items() for (i, j), value in np.ndenumerate(R)]
-    return pd.DataFrame(entries, columns=["name", "runs", "after_task", "on_task", "accuracy"])
+    entries = [(name, 1, i + 1, j + 1, tasks[j], value) for name, R in named.items() for (i, j), value in np.ndenumerate(R)]
+    return pd.DataFrame(entries, columns=["name", "runs", "after_task", "on_task", "on_task_name", "accuracy"])
 
 
 def test_a_matrix_is_the_mean_over_finished_seeds(tmp_path):
@@ -41,6 +45,28 @@ def test_single_runs_have_a_panel_each_as_far_as_they_are(tmp_path):
     assert list(dict.fromkeys(frame["name"])) == ["r8: GEM at q = 0, seed 1", "r11: p-mGEM(4) at q = 0, seed 1"]
     assert exported(store, "matrix", "pdf", sweep=None, runs=[8, 11]).startswith(b"%PDF-")
     assert "mean over" not in exported(store, "matrix", "latex", sweep=None, runs=[8, 11]).decode()
+
+
+def test_a_task_has_its_name_in_the_data_unless_the_seeds_differ_in_it(tmp_path):
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.5, 1.0], "seed": [0, 1]}))
+    events = {run: list(store.events([run], ["TaskLearned"])) for run in (1, 3)}
+    for run, names in ((1, ("USPS", "MNIST", "SVHN (1,083 images)")), (3, ("USPS", "SVHN (1,083 images)", "MNIST"))):
+        store.record([(run, Started("GEM", names, 10, 1, 3, 0))])  # after all tasks: no event is yielded again
+    assert events == {run: list(store.events([run], ["TaskLearned"])) for run in (1, 3)}
+    mean = matrices.data(Selection(store, 1))
+    assert mean["on_task_name"].fillna("").tolist() == [*("USPS", "", "") * 3, *("", "", "") * 3]
+    alone = exported_csv(store, "matrix", sweep=None, runs=[3])
+    assert alone["on_task_name"].tolist() == ["USPS", "SVHN (1,083 images)", "MNIST"] * 3
+
+
+def test_the_screen_names_tasks_on_hover_in_lines_that_fit_on_a_phone():
+    names = ["USPS", "clipart: aircraft carrier, basketball, cello, dishwasher, eyeglasses"]
+    [heat_map] = matrices.screen(as_data({"GEM": np.eye(2)}, names), View()).data
+    text = heat_map.hovertext[0][1]
+    assert text.replace("<br>", " ") == f"task 2 · {names[1]} after task 1 · USPS"
+    assert max(map(len, text.split("<br>"))) <= 40
+    [unnamed] = matrices.screen(as_data({"GEM": np.eye(2)}), View()).data
+    assert unnamed.hovertext[0][1] == "task 2<br>after task 1"
 
 
 def test_of_many_configurations_twelve_are_drawn_and_the_title_says_so(tmp_path, monkeypatch):
