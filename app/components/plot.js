@@ -22,7 +22,7 @@ function prepareFigure(data, host) {
   Object.assign(layout, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: data.height, autosize: true });
   layout.font = { ...layout.font, color: text, family: style.fontFamily };
   layout.uirevision = data.revision;
-  layout.modebar = { ...layout.modebar, color: "#808080", activecolor: text };
+  layout.modebar = { ...layout.modebar, bgcolor: "rgba(0,0,0,0)", color: "#808080", activecolor: text };
   for (const name of Object.keys(layout).filter((name) => /^[xy]axis/.test(name))) {
     Object.assign(layout[name], { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true });
   }
