@@ -10,7 +10,7 @@ import torch
 from file_server import serve
 from PIL import Image
 from scipy.io import savemat
-from test_mnist import write_digits
+from test_mnist import expect_tiny_files, write_digits
 from torchvision.datasets import SVHN, USPS
 
 from mgem_core import RunConfig, UsageError, run
@@ -41,8 +41,7 @@ def usps_text(count):
 def root(tmp_path, monkeypatch):
     """A data root with a small version of each dataset."""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
-    monkeypatch.setattr(mnist, "TRAIN", 120)
-    monkeypatch.setattr(mnist, "TEST", 40)
+    expect_tiny_files(monkeypatch)
     monkeypatch.setattr(usps, "IMAGES", {"usps.bz2": 30, "usps.t.bz2": 20})
     monkeypatch.setattr(digit_five, "TRAIN", 50)
     monkeypatch.setattr(digit_five, "TEST", 20)
