@@ -31,9 +31,13 @@ def arrays(train, test, seed=0):
     return {**x, **{f"y_{part}": np.arange(count, dtype=np.uint8) % 10 for part, count in parts.items()}}
 
 
-def usps_text(count):
+def usps_text(count, labels=range(1, 11)):
     values = np.random.default_rng(count).uniform(-1, 1, (count, 256)).round(3)
-    lines = [" ".join([f"{i % 10 + 1}", *(f"{k}:{v}" for k, v in enumerate(row, start=1))]) for i, row in enumerate(values)]
+    label_of = [labels[i % len(labels)] for i in range(count)]
+    lines = [
+        " ".join([f"{label}", *(f"{k}:{v}" for k, v in enumerate(row, start=1))])
+        for label, row in zip(label_of, values, strict=True)
+    ]
     return bz2.compress("\n".join(lines).encode() + b"\n")
 
 
@@ -208,6 +212,23 @@ def test_files_with_other_arrays_are_refused(root, change, reason):
     content = {name: array for name, array in {**arrays(60, 30), **change}.items() if array is not None}
     np.savez(root / "digit-five" / "mnist_m.npz", **content)
     assert mnist_m.DATASET.problem(True) == f"whose file {root}/digit-five/mnist_m.npz is damaged ({reason})"
+
+
+@pytest.mark.parametrize("label", [0, 11, 15, -1])
+def test_labels_of_usps_are_from_1_to_10(root, label):
+    (root / "usps.bz2").write_bytes(usps_text(30, labels=(1, label)))
+    with pytest.raises(UsageError) as caught:
+        run(RunConfig(benchmark="digit-five", domains="usps"))
+    assert f"whose file {root}/usps.bz2 is damaged (it has labels that are not from 1 to 10); " in str(caught.value)
+
+
+def test_other_files_of_usps_are_another_key(root):
+    usps_run, other_run = (RunConfig(benchmark="digit-five", domains=name) for name in ("usps", "svhn"))
+    before, others = expected_keys([usps_run]), expected_keys([other_run])
+    (root / "usps.t.bz2").write_bytes(usps_text(20, labels=(3, 4)))
+    assert not usps_run.missing_data(thorough=True)
+    assert expected_keys([usps_run]) != before
+    assert expected_keys([other_run]) == others
 
 
 def test_fetch_brings_usps_and_svhn_through_torchvision(root, tmp_path_factory, monkeypatch, capsys):
