@@ -8,6 +8,7 @@ import torch
 from PIL import Image
 
 from mgem_core import RunConfig, UsageError, run
+from mgem_core.cli import main
 from mgem_core.streams import BENCHMARKS, domainnet
 
 real = pytest.mark.skipif(
@@ -128,6 +129,42 @@ def test_a_damaged_image_is_named(root):
         run(RunConfig(benchmark="domainnet", domains="sketch+real"))
     assert str(caught.value).startswith(f"{damaged} is not an image that can be read (")
     assert str(caught.value).endswith("); replace it or remove it.")
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def text_instead(path):
+    path.write_text("an error page")
+
+
+def list_data(capsys):
+    """The state of each benchmark and domain in `mgem data list`, from domainnet on."""
+    assert main(["data", "list"]) == 0
+    lines = capsys.readouterr().out.partition("domainnet ")[2].partition("\npacs ")[0].splitlines()[1:]
+    return {line.split()[0]: line[62:] for line in lines}
+
+
+@pytest.mark.parametrize("harm", [cut, text_instead])
+@pytest.mark.parametrize("ending", ["png", "jpg", "JPEG"])
+def test_the_list_names_an_image_that_cannot_be_read(root, harm, ending, capsys):
+    folder = root / "domainnet" / "sketch" / "class07"
+    pixels = np.random.default_rng(0).integers(0, 256, (300, 300, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(folder / f"noise.{ending}")
+    assert list_data(capsys)["sketch"].startswith(f"here, in {root}/domainnet/sketch (")
+    harm(folder / f"noise.{ending}")
+    states = list_data(capsys)
+    assert states["sketch"].startswith(f"unusable: its image {folder}/noise.{ending} cannot be read (")
+    assert states["real"].startswith("here, in ")
+    assert main(["data", "fetch", "domainnet-sketch"]) == 1
+    assert f"DomainNet sketch, whose image {folder}/noise.{ending} cannot be read (" in capsys.readouterr().err
+
+
+def test_an_image_of_a_class_that_is_never_drawn_may_be_bad(root, capsys):
+    write_class(root / "domainnet" / "sketch" / "rare", 4)
+    text_instead(root / "domainnet" / "sketch" / "rare" / "000.png")
+    assert list_data(capsys)["sketch"].startswith("here, in ")
 
 
 def test_what_is_missing_is_one_sentence(root):

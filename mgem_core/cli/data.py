@@ -10,6 +10,7 @@ from mgem_core import UsageError
 from mgem_core.cli._errors import print_error
 from mgem_core.report import printable
 from mgem_core.streams import BENCHMARKS, Dataset
+from mgem_core.streams.domainnet import ImageFolder
 
 TIMEOUT = 30.0  # seconds without any data after which a download has failed
 
@@ -25,21 +26,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     for name, benchmark in BENCHMARKS.items():
-        here = [not dataset or not dataset.problem(True) for dataset in benchmark.domains.values()]
+        problems = {domain: _find_problem(dataset) if dataset else "" for domain, dataset in benchmark.domains.items()}
         if benchmark.dataset:
-            state = _state(benchmark.dataset)
+            state = _state(benchmark.dataset, _find_problem(benchmark.dataset))
         else:
-            state = f"{sum(here)} of {len(here)} domains are here" if benchmark.datasets() else "built in"
+            here = list(problems.values()).count("")
+            state = f"{here} of {len(problems)} domains are here" if benchmark.datasets() else "built in"
         print(printable(f"{name:<24} {benchmark.title:<36} {state}"))
         for domain, dataset in benchmark.domains.items() if benchmark.datasets() else ():
             title = dataset.title if dataset else "rendered when it is needed"
-            print(printable(f"  {domain:<22} {title:<36} {_state(dataset) if dataset else 'built in'}"))
+            state = _state(dataset, problems[domain]) if dataset else "built in"
+            print(printable(f"  {domain:<22} {title:<36} {state}"))
     return 0
 
 
-def _state(dataset: Dataset) -> str:
+def _find_problem(dataset: Dataset) -> str:
+    """As `dataset.problem`, after everything was read: also every image in a folder, of which a run reads a few."""
+    return dataset.problem(True) or (dataset.find_bad_image() if isinstance(dataset, ImageFolder) else "")
+
+
+def _state(dataset: Dataset, problem: str) -> str:
     """Whether a dataset is there and how large it is; if it is missing or damaged, how to get it."""
-    if not (problem := dataset.problem(True)):
+    if not problem:
         return f"here, in {dataset.folder()} ({dataset.size})"
     word, _, rest = problem.partition(" ")  # "which is not in …" or "whose file … is damaged …"
     reason = f"missing: it {rest}" if word == "which" else f"unusable: its {rest}"
@@ -54,7 +62,7 @@ def _fetch(options: argparse.Namespace) -> int:
 
 
 def _fetch_one(dataset: Dataset) -> int:
-    if not (problem := dataset.problem(True)):
+    if not (problem := _find_problem(dataset)):
         print(printable(f"{dataset.title} is in {dataset.folder()} already."))
     elif dataset.fetch is None:
         return print_error(f"there is no download of {dataset.title}, {problem}; {dataset.remedy}.", 1)
