@@ -1,14 +1,17 @@
 """Images in folders DOMAIN/CLASS/: coloured squares everywhere, the real PACS where MGEM_DATA has it."""
 
 import os
+import shutil
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from pydantic import ValidationError
 
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli import main
+from mgem_core.keys import expected_keys
 from mgem_core.streams import BENCHMARKS, domainnet
 
 real = pytest.mark.skipif(
@@ -181,6 +184,54 @@ def test_what_is_missing_is_one_sentence(root):
     assert config.missing_data() == f"domainnet needs DomainNet quickdraw, whose folder {quickdraw} {needed}; {remedy}"
     with pytest.raises(UsageError, match="domainnet needs DomainNet infograph"):
         run(RunConfig(benchmark="domainnet", tasks=2))
+
+
+def test_any_folder_beside_the_known_domains_is_a_domain(root, capsys):
+    for domain, colour in (("Art", (0, 50, 0)), ("Real World", (0, 150, 0))):
+        for c in range(10):
+            write_class(root / "domainnet" / domain / f"thing{c}", 10, colour)
+    config = RunConfig(benchmark="domainnet", domains="Art+Real World", network="conv-small", iterations=2, memory=8)
+    *_, finished = run(config)
+    assert finished.status == "finished"
+    assert [task.name.partition(":")[0] for task in config.open_stream().tasks] == ["Art", "Real World"]
+    states = list_data(capsys)
+    assert states["Art"] == f"here, in {root}/domainnet/Art (images of your own)"
+    assert "Real" in states
+    assert list(states)[:6] == list(BENCHMARKS["domainnet"].domains)
+
+
+def test_the_images_of_another_folder_are_part_of_the_key_of_its_runs_alone(root):
+    configs = [RunConfig(benchmark="domainnet", tasks=2, domains=domains) for domains in ("Art+real", "", "sketch+real")]
+    before = expected_keys(configs)
+    write_class(root / "domainnet" / "Art" / "thing", 10)
+    after = expected_keys(configs)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True, True]
+
+
+def test_without_a_choice_other_folders_are_neither_drawn_nor_needed(root):
+    for domain in ("infograph", "painting", "quickdraw"):
+        shutil.copytree(root / "domainnet" / "real", root / "domainnet" / domain)
+    (root / "domainnet" / "Art").mkdir()
+    configs = [RunConfig(benchmark="domainnet", seed=seed) for seed in range(8)]
+    assert not configs[0].missing_data(thorough=True)
+    drawn = {task.name.partition(":")[0] for config in configs for task in config.open_stream().tasks}
+    assert drawn <= set(BENCHMARKS["domainnet"].domains)
+
+
+def test_a_folder_that_is_not_there_is_one_sentence_and_no_invalid_config(root):
+    config = RunConfig(benchmark="domainnet", domains="art+real")
+    assert config.missing_data() == (
+        f"domainnet needs the domain art, which is not in {root}/domainnet/art; put a folder with images of each class "
+        "there, or name other domains, such as clipart, infograph, painting, quickdraw, real, sketch."
+    )
+
+
+@pytest.mark.parametrize("name", ["../pacs", "a/b", "/etc", ".hidden", ".."])
+def test_a_domain_is_a_folder_of_the_benchmark(root, name):
+    with pytest.raises(ValidationError, match="domainnet has clipart, infograph, painting, quickdraw, real, sketch"):
+        RunConfig(benchmark="domainnet", domains=f"real+{name}")
+    with pytest.raises(KeyError):
+        BENCHMARKS["domainnet"].domains[name]
 
 
 def test_domains_without_common_classes_are_one_sentence(root):

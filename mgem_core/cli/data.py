@@ -9,8 +9,8 @@ from contextlib import redirect_stdout
 from mgem_core import UsageError
 from mgem_core.cli._errors import print_error
 from mgem_core.report import printable
-from mgem_core.streams import BENCHMARKS, Dataset
-from mgem_core.streams.domainnet import ImageFolder
+from mgem_core.streams import BENCHMARKS, Benchmark, Dataset
+from mgem_core.streams.domainnet import Domains, ImageFolder
 
 TIMEOUT = 30.0  # seconds without any data after which a download has failed
 
@@ -26,18 +26,32 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     for name, benchmark in BENCHMARKS.items():
-        problems = {domain: _find_problem(dataset) if dataset else "" for domain, dataset in benchmark.domains.items()}
         if benchmark.dataset:
-            state = _state(benchmark.dataset, _find_problem(benchmark.dataset))
+            _print_line(name, benchmark.title, _state(benchmark.dataset, _find_problem(benchmark.dataset)))
+        elif benchmark.datasets():
+            _list_domains(benchmark)
         else:
-            here = list(problems.values()).count("")
-            state = f"{here} of {len(problems)} domains are here" if benchmark.datasets() else "built in"
-        print(printable(f"{name:<24} {benchmark.title:<36} {state}"))
-        for domain, dataset in benchmark.domains.items() if benchmark.datasets() else ():
-            title = dataset.title if dataset else "rendered when it is needed"
-            state = _state(dataset, problems[domain]) if dataset else "built in"
-            print(printable(f"  {domain:<22} {title:<36} {state}"))
+            _print_line(name, benchmark.title, "built in")
     return 0
+
+
+def _list_domains(benchmark: Benchmark) -> None:
+    """A line about the benchmark, and one about each of its domains."""
+    domains = benchmark.domains
+    more = domains.others_here() if isinstance(domains, Domains) else []
+    problems = {name: _find_problem(dataset) if (dataset := domains[name]) else "" for name in [*domains, *more]}
+    summary = f"{sum(not problems[name] for name in domains)} of {len(domains)} domains are here"
+    if isinstance(domains, Domains):
+        summary += f"; any other folder DOMAIN/CLASS/ in {domains.root()} can be named, too"
+    _print_line(benchmark.name, benchmark.title, summary)
+    for name, problem in problems.items():
+        dataset = domains[name]
+        title = dataset.title if dataset else "rendered when it is needed"
+        _print_line(f"  {name}", title, _state(dataset, problem) if dataset else "built in")
+
+
+def _print_line(name: str, title: str, state: str) -> None:
+    print(printable(f"{name:<24} {title:<36} {state}"))
 
 
 def _find_problem(dataset: Dataset) -> str:
