@@ -272,7 +272,14 @@ def test_the_list_has_a_line_per_domain(root, capsys):
     assert list(states) == ["mnist", "mnist-m", "synthetic", "svhn", "usps"]
     assert states["synthetic"] == "built in"
     assert states["usps"].startswith(f"unusable: its file usps.bz2 is not in {root}; get it with: mgem data fetch usps (")
-    assert states["svhn"].startswith(f"here, in {root / 'digit-five'} (")
+    assert states["svhn"] == f"here, in {root / 'digit-five'} (a sample: 40 images to train on, 30 to test on)"
+    assert states["mnist-m"] == f"here, in {root / 'digit-five'} (a sample: 60 images to train on, 30 to test on)"
+
+
+def test_the_list_does_not_take_all_of_svhn_for_a_sample(root, monkeypatch, capsys):
+    write_svhn(root, monkeypatch)
+    assert main(["data", "list"]) == 0
+    assert f"here, in {root} (246 MB to download and on disk)\n" in capsys.readouterr().out
 
 
 @real

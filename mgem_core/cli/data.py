@@ -9,9 +9,10 @@ from contextlib import redirect_stdout
 from mgem_core import UsageError
 from mgem_core.cli._errors import print_error
 from mgem_core.report import printable
-from mgem_core.streams import BENCHMARKS, Benchmark, Dataset
+from mgem_core.streams import BENCHMARKS, Benchmark, Dataset, mnist_m, svhn
 from mgem_core.streams.domainnet import Domains, ImageFolder
 
+SAMPLED = {source.DATASET.name: source for source in (mnist_m, svhn)}  # a sample may stand for the whole dataset
 TIMEOUT = 30.0  # seconds without any data after which a download has failed
 
 
@@ -62,10 +63,19 @@ def _find_problem(dataset: Dataset) -> str:
 def _state(dataset: Dataset, problem: str) -> str:
     """Whether a dataset is there and how large it is; if it is missing or damaged, how to get it."""
     if not problem:
-        return f"here, in {dataset.folder()} ({dataset.size})"
+        return f"here, in {dataset.folder()} ({_sample_size(dataset) or dataset.size})"
     word, _, rest = problem.partition(" ")  # "which is not in …" or "whose file … is damaged …"
     reason = f"missing: it {rest}" if word == "which" else f"unusable: its {rest}"
     return f"{reason}; {dataset.remedy} ({dataset.size})"
+
+
+def _sample_size(dataset: Dataset) -> str:
+    """How many images there are, if they are only a sample of the dataset; else empty."""
+    source = SAMPLED.get(dataset.name)
+    if source is None or not source.has_only_sample():
+        return ""
+    train, test = source.read()
+    return f"a sample: {len(train.labels):,} images to train on, {len(test.labels):,} to test on"
 
 
 def _fetch(options: argparse.Namespace) -> int:
