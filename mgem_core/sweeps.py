@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mgem_core.config import RunConfig
 from mgem_core.learners import METHODS, shares_network, uses
+from mgem_core.streams import BENCHMARKS
 
 SNAPSHOT = 0.1  # of a probe: what a probe that is recorded, too, takes beyond it (docs/lens.md: from 0.01 to 0.22)
 
@@ -52,6 +53,19 @@ def missing_data(configs: Iterable[RunConfig], thorough: bool = False) -> str:
     """Empty if all these runs have their data; else one sentence about the first that has not."""
     different = {(config.benchmark, config.domains): config for config in configs}
     return next(filter(None, (config.missing_data(thorough) for config in different.values())), "")
+
+
+def domains_without_effect(domains: str | None, configs: Iterable[RunConfig]) -> str:
+    """Empty if none were asked for, or some of these runs learn domains; else one sentence.
+
+    A config accepts domains that do not matter to its benchmark, as any other field: in a sweep, they are another one's.
+    """
+    benchmarks = {config.benchmark: config.benchmark_info for config in configs}
+    if not domains or any(benchmark.domains for benchmark in benchmarks.values()):
+        return ""
+    have = " and ".join(benchmarks) + (" has" if len(benchmarks) == 1 else " have")
+    others = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.domains)
+    return f"domains is {domains!r}, but {have} none; leave it out, or take one of the benchmarks {others}."
 
 
 def cautions(configs: Iterable[RunConfig]) -> list[str]:

@@ -10,7 +10,7 @@ import torch
 from file_server import serve
 from PIL import Image
 from scipy.io import savemat
-from test_mnist import write_digits
+from test_mnist import expect_tiny_files, write_digits
 from torchvision.datasets import SVHN, USPS
 
 from mgem_core import RunConfig, UsageError, run
@@ -31,9 +31,13 @@ def arrays(train, test, seed=0):
     return {**x, **{f"y_{part}": np.arange(count, dtype=np.uint8) % 10 for part, count in parts.items()}}
 
 
-def usps_text(count):
+def usps_text(count, labels=range(1, 11)):
     values = np.random.default_rng(count).uniform(-1, 1, (count, 256)).round(3)
-    lines = [" ".join([f"{i % 10 + 1}", *(f"{k}:{v}" for k, v in enumerate(row, start=1))]) for i, row in enumerate(values)]
+    label_of = [labels[i % len(labels)] for i in range(count)]
+    lines = [
+        " ".join([f"{label}", *(f"{k}:{v}" for k, v in enumerate(row, start=1))])
+        for label, row in zip(label_of, values, strict=True)
+    ]
     return bz2.compress("\n".join(lines).encode() + b"\n")
 
 
@@ -41,8 +45,7 @@ def usps_text(count):
 def root(tmp_path, monkeypatch):
     """A data root with a small version of each dataset."""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
-    monkeypatch.setattr(mnist, "TRAIN", 120)
-    monkeypatch.setattr(mnist, "TEST", 40)
+    expect_tiny_files(monkeypatch)
     monkeypatch.setattr(usps, "IMAGES", {"usps.bz2": 30, "usps.t.bz2": 20})
     monkeypatch.setattr(digit_five, "TRAIN", 50)
     monkeypatch.setattr(digit_five, "TEST", 20)
@@ -211,6 +214,23 @@ def test_files_with_other_arrays_are_refused(root, change, reason):
     assert mnist_m.DATASET.problem(True) == f"whose file {root}/digit-five/mnist_m.npz is damaged ({reason})"
 
 
+@pytest.mark.parametrize("label", [0, 11, 15, -1])
+def test_labels_of_usps_are_from_1_to_10(root, label):
+    (root / "usps.bz2").write_bytes(usps_text(30, labels=(1, label)))
+    with pytest.raises(UsageError) as caught:
+        run(RunConfig(benchmark="digit-five", domains="usps"))
+    assert f"whose file {root}/usps.bz2 is damaged (it has labels that are not from 1 to 10); " in str(caught.value)
+
+
+def test_other_files_of_usps_are_another_key(root):
+    usps_run, other_run = (RunConfig(benchmark="digit-five", domains=name) for name in ("usps", "svhn"))
+    before, others = expected_keys([usps_run]), expected_keys([other_run])
+    (root / "usps.t.bz2").write_bytes(usps_text(20, labels=(3, 4)))
+    assert not usps_run.missing_data(thorough=True)
+    assert expected_keys([usps_run]) != before
+    assert expected_keys([other_run]) == others
+
+
 def test_fetch_brings_usps_and_svhn_through_torchvision(root, tmp_path_factory, monkeypatch, capsys):
     served = tmp_path_factory.mktemp("served")
     for name in usps.IMAGES:
@@ -252,7 +272,14 @@ def test_the_list_has_a_line_per_domain(root, capsys):
     assert list(states) == ["mnist", "mnist-m", "synthetic", "svhn", "usps"]
     assert states["synthetic"] == "built in"
     assert states["usps"].startswith(f"unusable: its file usps.bz2 is not in {root}; get it with: mgem data fetch usps (")
-    assert states["svhn"].startswith(f"here, in {root / 'digit-five'} (")
+    assert states["svhn"] == f"here, in {root / 'digit-five'} (a sample: 40 images to train on, 30 to test on)"
+    assert states["mnist-m"] == f"here, in {root / 'digit-five'} (a sample: 60 images to train on, 30 to test on)"
+
+
+def test_the_list_does_not_take_all_of_svhn_for_a_sample(root, monkeypatch, capsys):
+    write_svhn(root, monkeypatch)
+    assert main(["data", "list"]) == 0
+    assert f"here, in {root} (246 MB to download and on disk)\n" in capsys.readouterr().out
 
 
 @real

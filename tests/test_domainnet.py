@@ -1,13 +1,17 @@
 """Images in folders DOMAIN/CLASS/: coloured squares everywhere, the real PACS where MGEM_DATA has it."""
 
 import os
+import shutil
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from pydantic import ValidationError
 
 from mgem_core import RunConfig, UsageError, run
+from mgem_core.cli import main
+from mgem_core.keys import expected_keys
 from mgem_core.streams import BENCHMARKS, domainnet
 
 real = pytest.mark.skipif(
@@ -130,6 +134,42 @@ def test_a_damaged_image_is_named(root):
     assert str(caught.value).endswith("); replace it or remove it.")
 
 
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def text_instead(path):
+    path.write_text("an error page")
+
+
+def list_data(capsys):
+    """The state of each benchmark and domain in `mgem data list`, from domainnet on."""
+    assert main(["data", "list"]) == 0
+    lines = capsys.readouterr().out.partition("domainnet ")[2].partition("\npacs ")[0].splitlines()[1:]
+    return {line.split()[0]: line[62:] for line in lines}
+
+
+@pytest.mark.parametrize("harm", [cut, text_instead])
+@pytest.mark.parametrize("ending", ["png", "jpg", "JPEG"])
+def test_the_list_names_an_image_that_cannot_be_read(root, harm, ending, capsys):
+    folder = root / "domainnet" / "sketch" / "class07"
+    pixels = np.random.default_rng(0).integers(0, 256, (300, 300, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(folder / f"noise.{ending}")
+    assert list_data(capsys)["sketch"].startswith(f"here, in {root}/domainnet/sketch (")
+    harm(folder / f"noise.{ending}")
+    states = list_data(capsys)
+    assert states["sketch"].startswith(f"unusable: its image {folder}/noise.{ending} cannot be read (")
+    assert states["real"].startswith("here, in ")
+    assert main(["data", "fetch", "domainnet-sketch"]) == 1
+    assert f"DomainNet sketch, whose image {folder}/noise.{ending} cannot be read (" in capsys.readouterr().err
+
+
+def test_an_image_of_a_class_that_is_never_drawn_may_be_bad(root, capsys):
+    write_class(root / "domainnet" / "sketch" / "rare", 4)
+    text_instead(root / "domainnet" / "sketch" / "rare" / "000.png")
+    assert list_data(capsys)["sketch"].startswith("here, in ")
+
+
 def test_what_is_missing_is_one_sentence(root):
     assert not RunConfig(benchmark="domainnet", domains="sketch+real").missing_data()
     quickdraw = root / "domainnet" / "quickdraw"
@@ -144,6 +184,54 @@ def test_what_is_missing_is_one_sentence(root):
     assert config.missing_data() == f"domainnet needs DomainNet quickdraw, whose folder {quickdraw} {needed}; {remedy}"
     with pytest.raises(UsageError, match="domainnet needs DomainNet infograph"):
         run(RunConfig(benchmark="domainnet", tasks=2))
+
+
+def test_any_folder_beside_the_known_domains_is_a_domain(root, capsys):
+    for domain, colour in (("Art", (0, 50, 0)), ("Real World", (0, 150, 0))):
+        for c in range(10):
+            write_class(root / "domainnet" / domain / f"thing{c}", 10, colour)
+    config = RunConfig(benchmark="domainnet", domains="Art+Real World", network="conv-small", iterations=2, memory=8)
+    *_, finished = run(config)
+    assert finished.status == "finished"
+    assert [task.name.partition(":")[0] for task in config.open_stream().tasks] == ["Art", "Real World"]
+    states = list_data(capsys)
+    assert states["Art"] == f"here, in {root}/domainnet/Art (images of your own)"
+    assert "Real" in states
+    assert list(states)[:6] == list(BENCHMARKS["domainnet"].domains)
+
+
+def test_the_images_of_another_folder_are_part_of_the_key_of_its_runs_alone(root):
+    configs = [RunConfig(benchmark="domainnet", tasks=2, domains=domains) for domains in ("Art+real", "", "sketch+real")]
+    before = expected_keys(configs)
+    write_class(root / "domainnet" / "Art" / "thing", 10)
+    after = expected_keys(configs)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, True, True]
+
+
+def test_without_a_choice_other_folders_are_neither_drawn_nor_needed(root):
+    for domain in ("infograph", "painting", "quickdraw"):
+        shutil.copytree(root / "domainnet" / "real", root / "domainnet" / domain)
+    (root / "domainnet" / "Art").mkdir()
+    configs = [RunConfig(benchmark="domainnet", seed=seed) for seed in range(8)]
+    assert not configs[0].missing_data(thorough=True)
+    drawn = {task.name.partition(":")[0] for config in configs for task in config.open_stream().tasks}
+    assert drawn <= set(BENCHMARKS["domainnet"].domains)
+
+
+def test_a_folder_that_is_not_there_is_one_sentence_and_no_invalid_config(root):
+    config = RunConfig(benchmark="domainnet", domains="art+real")
+    assert config.missing_data() == (
+        f"domainnet needs the domain art, which is not in {root}/domainnet/art; put a folder with images of each class "
+        "there, or name other domains, such as clipart, infograph, painting, quickdraw, real, sketch."
+    )
+
+
+@pytest.mark.parametrize("name", ["../pacs", "a/b", "/etc", ".hidden", ".."])
+def test_a_domain_is_a_folder_of_the_benchmark(root, name):
+    with pytest.raises(ValidationError, match="domainnet has clipart, infograph, painting, quickdraw, real, sketch"):
+        RunConfig(benchmark="domainnet", domains=f"real+{name}")
+    with pytest.raises(KeyError):
+        BENCHMARKS["domainnet"].domains[name]
 
 
 def test_domains_without_common_classes_are_one_sentence(root):

@@ -26,13 +26,28 @@ real = pytest.mark.skipif(
 )
 
 
-def write_digits(raw: Path) -> None:
+def tiny_files() -> dict[str, bytes]:
     """Digits of noise in the idx format; every label occurs."""
-    raw.mkdir(parents=True, exist_ok=True)
     draw = np.random.default_rng(0)
-    for name, shape in mnist.files().items():
-        content = draw.integers(0, 256, shape) if len(shape) == 3 else np.arange(shape[0]) % 10
-        (raw / name).write_bytes(mnist.header(shape) + content.astype(np.uint8).tobytes())
+    content = {
+        name: draw.integers(0, 256, shape) if len(shape) == 3 else np.arange(shape[0]) % 10
+        for name, shape in mnist.files().items()
+    }
+    return {name: mnist.header(shape) + content[name].astype(np.uint8).tobytes() for name, shape in mnist.files().items()}
+
+
+def write_digits(raw: Path) -> None:
+    raw.mkdir(parents=True, exist_ok=True)
+    for name, content in tiny_files().items():
+        (raw / name).write_bytes(content)
+
+
+def expect_tiny_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let MNIST be 120 + 40 digits of noise."""
+    monkeypatch.setattr(mnist, "TRAIN", 120)
+    monkeypatch.setattr(mnist, "TEST", 40)
+    sums = {name: hashlib.md5(content).hexdigest() for name, content in tiny_files().items()}
+    monkeypatch.setattr(mnist, "MD5", sums)
 
 
 @pytest.fixture
@@ -40,8 +55,7 @@ def empty(tmp_path, monkeypatch):
     """A data root without data, where MNIST would be 120 + 40 digits."""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(mnist, "TRAIN", 120)
-    monkeypatch.setattr(mnist, "TEST", 40)
+    expect_tiny_files(monkeypatch)
     return mnist.folder()
 
 
@@ -136,6 +150,30 @@ def test_harmed_files_are_one_sentence(tiny, harm, sentence):
     with pytest.raises(UsageError) as caught:
         run(RunConfig(benchmark="mnist-rotations", **SHORT))
     assert str(caught.value) == told
+
+
+def test_a_label_that_is_no_digit_is_damage_at_first_sight(tiny):
+    path = tiny / "train-labels-idx1-ubyte"
+    path.write_bytes(path.read_bytes()[:-1] + bytes([200]))
+    reason = f"whose file {path} is damaged (it has the label 200, and digits are from 0 to 9)"
+    assert mnist.find_problem() == reason
+    with pytest.raises(UsageError) as caught:
+        run(RunConfig(benchmark="mnist-rotations", **SHORT))
+    assert str(caught.value) == f"mnist-rotations needs MNIST, {reason}; get it with: mgem data fetch mnist."
+
+
+@pytest.mark.parametrize("name", list(mnist.MD5))
+def test_a_file_with_one_other_byte_is_not_trained_on(tiny, name, capsys):
+    path = tiny / name
+    content = bytearray(path.read_bytes())
+    content[-1] = (content[-1] + 1) % 10  # a label of another digit, or a pixel
+    path.write_bytes(content)
+    reason = f"file {path} is damaged (its checksum is not the published one)"
+    with pytest.raises(UsageError) as caught:
+        run(RunConfig(benchmark="mnist-rotations", **SHORT))
+    assert f"needs MNIST, whose {reason}; get it" in str(caught.value)
+    assert main(["data", "list"]) == 0
+    assert f"unusable: its {reason}; get it" in capsys.readouterr().out
 
 
 def sentence_of(folder):
@@ -264,6 +302,7 @@ def test_other_requests_get_one_sentence(empty, arguments, code, told, capsys):
 @real
 @pytest.mark.parametrize("name", BOTH)
 def test_the_real_digits_are_all_there_and_once(name):
+    assert not mnist.find_problem(thorough=True)
     stream = BENCHMARKS[name].open(20, 0)
     images, labels = mnist.read_files(mnist.folder())
     assert images.shape == (70_000, 784)

@@ -9,8 +9,10 @@ from contextlib import redirect_stdout
 from mgem_core import UsageError
 from mgem_core.cli._errors import print_error
 from mgem_core.report import printable
-from mgem_core.streams import BENCHMARKS, Dataset
+from mgem_core.streams import BENCHMARKS, Benchmark, Dataset, mnist_m, svhn
+from mgem_core.streams.domainnet import Domains, ImageFolder
 
+SAMPLED = {source.DATASET.name: source for source in (mnist_m, svhn)}  # a sample may stand for the whole dataset
 TIMEOUT = 30.0  # seconds without any data after which a download has failed
 
 
@@ -25,25 +27,55 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     for name, benchmark in BENCHMARKS.items():
-        here = [not dataset or not dataset.problem(True) for dataset in benchmark.domains.values()]
         if benchmark.dataset:
-            state = _state(benchmark.dataset)
+            _print_line(name, benchmark.title, _state(benchmark.dataset, _find_problem(benchmark.dataset)))
+        elif benchmark.datasets():
+            _list_domains(benchmark)
         else:
-            state = f"{sum(here)} of {len(here)} domains are here" if benchmark.datasets() else "built in"
-        print(printable(f"{name:<24} {benchmark.title:<36} {state}"))
-        for domain, dataset in benchmark.domains.items() if benchmark.datasets() else ():
-            title = dataset.title if dataset else "rendered when it is needed"
-            print(printable(f"  {domain:<22} {title:<36} {_state(dataset) if dataset else 'built in'}"))
+            _print_line(name, benchmark.title, "built in")
     return 0
 
 
-def _state(dataset: Dataset) -> str:
+def _list_domains(benchmark: Benchmark) -> None:
+    """A line about the benchmark, and one about each of its domains."""
+    domains = benchmark.domains
+    more = domains.others_here() if isinstance(domains, Domains) else []
+    problems = {name: _find_problem(dataset) if (dataset := domains[name]) else "" for name in [*domains, *more]}
+    summary = f"{sum(not problems[name] for name in domains)} of {len(domains)} domains are here"
+    if isinstance(domains, Domains):
+        summary += f"; any other folder DOMAIN/CLASS/ in {domains.root()} can be named, too"
+    _print_line(benchmark.name, benchmark.title, summary)
+    for name, problem in problems.items():
+        dataset = domains[name]
+        title = dataset.title if dataset else "rendered when it is needed"
+        _print_line(f"  {name}", title, _state(dataset, problem) if dataset else "built in")
+
+
+def _print_line(name: str, title: str, state: str) -> None:
+    print(printable(f"{name:<24} {title:<36} {state}"))
+
+
+def _find_problem(dataset: Dataset) -> str:
+    """As `dataset.problem`, after everything was read: also every image in a folder, of which a run reads a few."""
+    return dataset.problem(True) or (dataset.find_bad_image() if isinstance(dataset, ImageFolder) else "")
+
+
+def _state(dataset: Dataset, problem: str) -> str:
     """Whether a dataset is there and how large it is; if it is missing or damaged, how to get it."""
-    if not (problem := dataset.problem(True)):
-        return f"here, in {dataset.folder()} ({dataset.size})"
+    if not problem:
+        return f"here, in {dataset.folder()} ({_sample_size(dataset) or dataset.size})"
     word, _, rest = problem.partition(" ")  # "which is not in …" or "whose file … is damaged …"
     reason = f"missing: it {rest}" if word == "which" else f"unusable: its {rest}"
     return f"{reason}; {dataset.remedy} ({dataset.size})"
+
+
+def _sample_size(dataset: Dataset) -> str:
+    """How many images there are, if they are only a sample of the dataset; else empty."""
+    source = SAMPLED.get(dataset.name)
+    if source is None or not source.has_only_sample():
+        return ""
+    train, test = source.read()
+    return f"a sample: {len(train.labels):,} images to train on, {len(test.labels):,} to test on"
 
 
 def _fetch(options: argparse.Namespace) -> int:
@@ -54,7 +86,7 @@ def _fetch(options: argparse.Namespace) -> int:
 
 
 def _fetch_one(dataset: Dataset) -> int:
-    if not (problem := dataset.problem(True)):
+    if not (problem := _find_problem(dataset)):
         print(printable(f"{dataset.title} is in {dataset.folder()} already."))
     elif dataset.fetch is None:
         return print_error(f"there is no download of {dataset.title}, {problem}; {dataset.remedy}.", 1)

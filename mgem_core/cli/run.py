@@ -12,6 +12,7 @@ from mgem_core.cli._errors import print_error
 from mgem_core.events import Event, Finished, Started
 from mgem_core.report import Progress, result, summary
 from mgem_core.snapshot_cost import count_snapshots
+from mgem_core.sweeps import domains_without_effect
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +35,8 @@ def _default(value: Any) -> str:
 
 def _run(options: argparse.Namespace) -> int:
     config = RunConfig(**{name: getattr(options, name) for name in RunConfig.model_fields})
+    if problem := domains_without_effect(config.domains, [config]):
+        raise UsageError(problem)
     if options.output:
         _check_output(options.output, options.checkpoint or options.resume)
     notices = ["mgem run does not keep snapshots; mgem sweep stores them."] if count_snapshots(config) else []

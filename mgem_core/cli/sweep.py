@@ -16,7 +16,7 @@ from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import default_workers, ensure_runner, refusal
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec, cautions, missing_data
+from mgem_core.sweeps import SweepSpec, cautions, domains_without_effect, missing_data
 from mgem_core.text import duration
 
 PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
@@ -40,8 +40,8 @@ def _sweep(options: argparse.Namespace) -> int:
     runner = runner_arguments(options)
     spec = _spec(options)
     configs = spec.runs()
-    if missing := missing_data(configs, thorough=True):
-        raise UsageError(missing)
+    if problem := domains_without_effect(options.domains, configs) or missing_data(configs, thorough=True):
+        raise UsageError(problem)
     store = Store(store_path())
     workers = options.workers or default_workers()
     expected = estimate(store, configs, workers, options.again)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,7 @@ TEST_SHARE = 5  # one image of so many is for tests
 # 32.5 / 43.5 / 22.9 for GEM. Other methods were not measured and have the default, 0.1.
 RATES = {"gem": 0.03}
 ENDINGS = (".jpg", ".jpeg", ".png")
+FOLDER_NAME = re.compile(r"\w[\w .-]*")  # of a domain, which is a folder in that of the benchmark and nowhere else
 
 
 class Chosen(NamedTuple):
@@ -41,6 +43,28 @@ class Chosen(NamedTuple):
     images: np.ndarray
     places: np.ndarray
     is_test: np.ndarray
+
+
+class ImageFolder(Dataset):
+    """The images of one domain."""
+
+    def find_bad_image(self) -> str:
+        """Empty if every image that a run may draw can be read; else which is the first that cannot, as part of a sentence.
+
+        `problem` does not look for it, because runs ask it, too: DomainNet has 0.6 million images, of which a run reads at
+        most 5,000, and it names a bad one itself.
+        """
+        from PIL import Image
+
+        folder = self.folder()
+        for path in (folder / name / file for name in _large_classes(folder) for file in sorted(_images_of(folder / name))):
+            try:
+                with Image.open(path) as image:
+                    image.draft("RGB", (SIDE, SIDE))  # decodes a large JPEG faster, and also to its end
+                    image.load()
+            except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+                return f"whose image {path} cannot be read ({error})"
+        return ""
 
 
 def find_problem(name: str, domain: str, thorough: bool = False) -> str:
@@ -142,22 +166,49 @@ def open_stream(name: str, available: Sequence[str], tasks: int, seed: int, doma
     )
 
 
+class Domains(dict[str, Dataset | None]):
+    """The domains from which the seed draws, by name; any other folder beside theirs can be looked up, too.
+
+    Even one that does not exist, which `find_problem` says: moving a folder must not make stored configs invalid.
+    """
+
+    def __init__(self, known: Mapping[str, Dataset], root: Callable[[], Path], other: Callable[[str], Dataset]) -> None:
+        super().__init__(known)
+        self.root, self.other = root, other
+
+    def __contains__(self, domain: object) -> bool:
+        return isinstance(domain, str) and bool(FOLDER_NAME.fullmatch(domain))
+
+    def __missing__(self, domain: str) -> Dataset:
+        if domain not in self:
+            raise KeyError(domain)
+        return self.other(domain)
+
+    def others_here(self) -> list[str]:
+        """The folders that someone put beside those of the domains from which the seed draws."""
+        found = {path.name for path in self.root().iterdir() if path.is_dir()} if self.root().is_dir() else set()
+        return sorted(name for name in found - set(self) if name in self)
+
+
 def register_folders(name: str, title: str, source: str, domains: Mapping[str, str]) -> None:
     """Register a benchmark of the images in data_root()/`name`/DOMAIN/CLASS/.
 
-    `source` says where the images come from; `domains` has the size of each domain as text.
+    `source` says where the images come from; `domains` has the size of each domain as text. Whatever other folders there
+    are, the seed draws from these domains only.
     """
+    unpack = f"unpack {source} so that each class has a folder there, or name other domains"
+    fill = f"put a folder with images of each class there, or name other domains, such as {', '.join(domains)}"
 
-    def dataset_of(domain: str) -> Dataset:
-        source_of_domain = source.format(domain=domain)
-        return Dataset(
+    def dataset_of(domain: str) -> ImageFolder:
+        is_known = domain in domains
+        return ImageFolder(
             f"{name}-{domain}",
-            f"{title} {domain}",
+            f"{title} {domain}" if is_known else f"the domain {domain}",
             lambda: data_root() / name / domain,
             partial(find_problem, name, domain),
             None,
-            domains[domain],
-            by_hand=f"unpack {source_of_domain} so that each class has a folder there, or name other domains",
+            domains.get(domain, "images of your own"),
+            by_hand=unpack.format(domain=domain) if is_known else fill,
             version=lambda: version(data_root() / name / domain),
         )
 
@@ -177,7 +228,7 @@ def register_folders(name: str, title: str, source: str, domains: Mapping[str, s
             packages=("pillow",),
             module=__name__,
             largest_task=PER_TASK * MOST * (TEST_SHARE - 1) // TEST_SHARE,
-            domains={domain: dataset_of(domain) for domain in domains},
+            domains=Domains({domain: dataset_of(domain) for domain in domains}, lambda: data_root() / name, dataset_of),
         )
     )
 

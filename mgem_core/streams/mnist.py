@@ -15,6 +15,12 @@ from mgem_core.streams import Dataset, _files
 from mgem_core.streams._digits import SIDE, Digits, register_permutations_and_rotations
 
 TRAIN, TEST = 60_000, 10_000
+MD5 = {  # of the unpacked files; torchvision has the sums of the packed ones, from which these were made
+    "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
+    "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
+    "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
+    "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
+}
 
 
 def folder() -> Path:
@@ -33,7 +39,9 @@ def header(shape: tuple[int, ...]) -> bytes:
 
 
 def find_problem(thorough: bool = False) -> str:
-    return _files.find_problem(folder(), {name: partial(_find_damage, shape) for name, shape in files().items()})
+    checks = {name: partial(_find_damage, shape) for name, shape in files().items()}
+    sums = {name: _files.has_md5(md5) for name, md5 in MD5.items()}
+    return _files.find_problem(folder(), checks) or (_files.find_problem(folder(), sums) if thorough else "")
 
 
 def _find_damage(shape: tuple[int, ...], path: Path) -> str:
@@ -41,9 +49,12 @@ def _find_damage(shape: tuple[int, ...], path: Path) -> str:
     expected_size = len(expected) + math.prod(shape)
     with path.open("rb") as file:
         has_header, size = file.read(len(expected)) == expected, os.fstat(file.fileno()).st_size
+        labels = file.read(expected_size) if len(shape) == 1 else b""
     if size != expected_size:
         return f"it has {size} bytes, not {expected_size}"
-    return "" if has_header else f"it does not begin as a file of {shape[0]} digits does"
+    if not has_header:
+        return f"it does not begin as a file of {shape[0]} digits does"
+    return f"it has the label {max(labels)}, and digits are from 0 to 9" if labels and max(labels) > 9 else ""
 
 
 def fetch() -> None:

@@ -67,6 +67,6 @@ DATASET = Dataset(
     folder,
     find_problem,
     fetch,
-    "246 MB to download and on disk, or a sample",
+    "246 MB to download and on disk",
     version=lambda: _npz.version(sample()) if has_only_sample() else "whole",
 )

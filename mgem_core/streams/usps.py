@@ -11,7 +11,7 @@ from mgem_core.home import data_root
 from mgem_core.streams import Dataset, _files
 from mgem_core.streams._domains import Images, Parts
 
-SIDE = 16
+SIDE, CLASSES = 16, 10
 IMAGES = {"usps.bz2": 7291, "usps.t.bz2": 2007}
 
 
@@ -32,12 +32,14 @@ def read() -> Parts:
 def find_damage(path: Path) -> str:
     path.stat()  # raises if it is not there
     try:
-        images = len(read_file(path).labels)
+        labels = read_file(path).labels
     except (OSError, EOFError, ValueError) as error:  # bz2 compares the content with a checksum
         if isinstance(error, OSError) and error.errno:  # it is the disk that failed
             raise
         return "it is truncated, or its content does not fit its checksum"
-    return "" if images == IMAGES[path.name] else f"it has {images} digits, not {IMAGES[path.name]}"
+    if not np.isin(labels, range(CLASSES)).all():
+        return f"it has labels that are not from 1 to {CLASSES}"
+    return "" if len(labels) == IMAGES[path.name] else f"it has {len(labels)} digits, not {IMAGES[path.name]}"
 
 
 def fetch() -> None:
@@ -54,4 +56,10 @@ def find_problem(thorough: bool = False) -> str:
     return _files.find_problem(data_root(), dict.fromkeys(IMAGES, find_damage if thorough else _files.exists))
 
 
-DATASET = Dataset("usps", "USPS", data_root, find_problem, fetch, "8 MB to download and on disk")
+def version() -> str:
+    """Which files there are: others than those that torchvision downloads are accepted, if they have as many digits."""
+    files = (data_root() / name for name in IMAGES)
+    return "-".join(_files.md5_of(file)[:8] for file in files if file.is_file())
+
+
+DATASET = Dataset("usps", "USPS", data_root, find_problem, fetch, "8 MB to download and on disk", version=version)

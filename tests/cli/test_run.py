@@ -59,6 +59,11 @@ BAD = [
     ("--colour", "a\nb", "unrecognized arguments: --colour a b"),
     ("--resume", "/no/such/run.pt", "resume is '/no/such/run.pt', but"),
     ("--colour", "red", "unrecognized arguments: --colour red"),
+    (
+        "--domains",
+        "usps+svhn",
+        "domains is 'usps+svhn', but mnist5k-permutations has none; leave it out, or take one of the",
+    ),
 ]
 
 

@@ -14,6 +14,11 @@ BAD = [
     (["sweep", "--workers", "0"], "workers is 0; it must be from 1 to 256"),
     (["sweep", "--seeds", "0,,1"], "seed is ''; it must be a valid integer"),
     (["sweep", "--idle", "-1"], "idle is -1.0; it must be a number of at least 0"),
+    (
+        ["sweep", "--benchmark", "mnist5k-split,mnist5k-rotations", "--domains", "uci+mnist"],
+        "domains is 'uci+mnist', but mnist5k-split and mnist5k-rotations have none; leave it out, or take one of the "
+        "benchmarks digits-domains, digit-five, domainnet, pacs.",
+    ),
     (["cancel", "x7"], "'x7' is neither a run like r12 nor a sweep like s3"),
     (["cancel", "r7"], "there is no 'r7'"),
     (["resume", "s1"], "there is no 's1'"),
@@ -46,6 +51,18 @@ def test_a_sweep_is_launched_with_every_field_as_a_list(home, capsys):
     configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").database.rows("SELECT config FROM runs")]
     assert {config["lr"] for config in configs} == {0.05}
     assert sum(config["modules"] == {"fc1": 0, "fc2": 0, "fc3": 1} for config in configs) == 4
+
+
+def test_domains_matter_to_those_benchmarks_of_a_sweep_that_have_some(home):
+    benchmarks = ["--benchmark", "mnist5k-split,digits-domains", "--domains", "uci+mnist,mnist+uci"]
+    assert main(["sweep", *benchmarks, "--seeds", "0", "--detach"]) == 0
+    folder, _ = home
+    configs = [record["config"] for record in Store(folder / "runs.db").run_records()]
+    assert sorted((config["benchmark"], config.get("domains", "")) for config in configs) == [
+        ("digits-domains", "mnist+uci"),
+        ("digits-domains", "uci+mnist"),
+        ("mnist5k-split", ""),
+    ]
 
 
 def test_what_snapshots_cost_is_told_when_a_sweep_is_launched(home, capsys):
