@@ -30,9 +30,8 @@ SHAPE = (3, SIDE, SIDE)
 TASKS, PER_TASK = 2, 5
 FEWEST, MOST = 20, 500  # images of a class: one with fewer is never drawn; of one with more, the seed draws some
 TEST_SHARE = 5  # one image of so many is for tests
-# A short trial on PACS, 2 tasks × 25 steps with seed 100: ACC at 0.01 / 0.03 / 0.1 was 32.2 / 35.9 / 37.7 for single and
-# 32.5 / 43.5 / 22.9 for GEM. Other methods were not measured and have the default, 0.1.
-RATES = {"gem": 0.03}
+# The learning rate is the default, 0.1. Accuracy on held-out images of PACS with seed 0, 2 tasks × 25 steps, at 0.03 / 0.1:
+# single 33.4 / 45.5, GEM at strength 0.3 39.3 / 44.7. Others were not searched, and nothing was with DomainNet itself.
 ENDINGS = (".jpg", ".jpeg", ".png")
 FOLDER_NAME = re.compile(r"\w[\w .-]*")  # of a domain, which is a folder in that of the benchmark and nowhere else
 
@@ -224,7 +223,6 @@ def register_folders(name: str, title: str, source: str, domains: Mapping[str, s
             max_tasks=TASKS,
             defaults={"network": "domain-cnn", "tasks": TASKS, "iterations": 200, "batch_size": 32, "memory": 64},
             open=partial(open_stream, name, tuple(domains)),
-            learning_rates=RATES,
             packages=("pillow",),
             module=__name__,
             largest_task=PER_TASK * MOST * (TEST_SHARE - 1) // TEST_SHARE,
