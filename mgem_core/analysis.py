@@ -115,8 +115,9 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
 
     key, line, lines, label, family, q and the fields of its config. x, y, acc, fwd, bwd, each with _std and _sem over seeds
     and _within, the standard error within seeds (`paired.within_seed_errors`), and validation_acc: all over the seeds that
-    have ended in every configuration with a result (`_of_shared_seeds`). Of acc: seeds, their number; other_seeds, those
-    that ended here but are left out; is_shared, whether the means are over shared seeds. learned: the most tasks of a seed.
+    have ended in every configuration with a result (`_of_shared_seeds`). Of acc, or of x if all are answers of the lens,
+    which have no acc: seeds, their number; other_seeds, those that ended here but are left out; is_shared, whether the
+    means are over shared seeds. learned: the most tasks of a seed.
     by_seed: the values in the means, {seed: {measure: value}}, if the view shows every seed. curve: its mean over seeds;
     runs, finished, active, failed, progress, seconds; front: not dominated in (x, y) by any other. A value that needs a
     missing row of R is left out of the means; it is NaN where no seed has it.
@@ -135,6 +136,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
         columns[name] = np.bincount(which, runs["status"].isin(statuses), len(configurations)).astype(int)
     has_ended = (runs["status"] == "finished" if view.after is None else runs["learned"] == view.after).to_numpy()
     seeds = runs["seed"].to_numpy()
+    counted = "x" if has_ended.all() and runs["acc"].isna().all() else "acc"
     means: dict[str, np.ndarray] = {}
     for name in (*MEASURES, "validation_acc", "progress", "seconds"):
         values = runs[name].to_numpy(float)
@@ -147,9 +149,9 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
         if name == "validation_acc":
             values, _ = _of_shared_seeds(values, which, seeds, has_ended)
         columns[name], columns[f"{name}_std"], columns[f"{name}_sem"] = over_seeds(values, which)
-        if name == "acc":
+        if name == counted:
             columns["seeds"] = np.bincount(which, ~np.isnan(values), len(configurations)).astype(int)
-            left_out = has_ended & np.isnan(values) & runs["acc"].notna().to_numpy()
+            left_out = has_ended & np.isnan(values) & runs[name].notna().to_numpy()
             columns["other_seeds"] = [tuple(seeds[i]) for i in _members(which, left_out)]
             columns["is_shared"] = is_shared
     if view.errors == "seeds":

@@ -117,7 +117,8 @@ def test_the_files_of_the_package_can_be_read(path):
     runs, measured = read(path.stem)
     assert (runs["status"] == "finished").all()
     assert not runs.duplicated(["configuration", "seed"]).any()
-    assert all(len(measured[run].R) == tasks for run, tasks in zip(runs["id"], runs["tasks"], strict=True))
+    for run, tasks, steps in runs[["id", "tasks", "steps_of"]].itertuples(index=False):
+        assert len(measured[run].R) == (tasks if pd.isna(steps) else 0)  # the lens answers without accuracies
 
 
 def test_publish_adds_the_runs_of_stores_to_a_file(store, tmp_path, capsys):
@@ -198,3 +199,5 @@ def test_the_lens_answers_as_the_recorded_run_itself_was_probed(tmp_path):
     assert points["line"].tolist() == ["GEM", "p-mGEM(3)"]
     assert points[["x", "y"]].notna().all(axis=None)
     assert points["x"].nunique() == 2
+    assert points["seeds"].tolist() == [1, 1]
+    assert points["is_shared"].all()
