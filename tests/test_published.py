@@ -117,8 +117,8 @@ def test_the_files_of_the_package_can_be_read(path):
     runs, measured = read(path.stem)
     assert (runs["status"] == "finished").all()
     assert not runs.duplicated(["configuration", "seed"]).any()
-    for run, tasks, steps in runs[["id", "tasks", "steps_of"]].itertuples(index=False):
-        assert len(measured[run].R) == (tasks if pd.isna(steps) else 0)  # the lens answers without accuracies
+    for number, tasks, steps in runs[["id", "tasks", "steps_of"]].itertuples(index=False):
+        assert len(measured[number].R) == (tasks if pd.isna(steps) else 0)  # the lens answers without accuracies
 
 
 def test_publish_adds_the_runs_of_stores_to_a_file(store, tmp_path, capsys):
