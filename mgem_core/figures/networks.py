@@ -14,6 +14,7 @@ from mgem_core.errors import UsageError
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import family, line_styles
+from mgem_core.streams import BENCHMARKS
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 PANELS = {"acc": "ACC, %", "seconds_per_step": "time, s per step", "peak_memory_mb": "peak memory, MB"}
 PANEL_PIXELS = 170
 ERROR_BARS = {"thickness": 1, "width": 3, "color": "#808080"}
+BY_CHANCE = 1.0  # points: an accuracy so near to that of guessing shows nothing that was learned
 GAP = 0.09  # between two panels, as a share of the height
 
 
@@ -59,6 +61,7 @@ def by_network(runs: pd.DataFrame) -> pd.DataFrame:
         chosen = of[of["configuration"] == configuration]
         row = {"network": network, "line": line, "label": line, "family": of["family"].iloc[0]}
         row |= {"q": chosen["strength"].iloc[0], "seeds": len(chosen)}
+        row["chance"] = 100 / BENCHMARKS[chosen["benchmark"].iloc[0]].classes_per_task
         for name in PANELS:
             values = chosen[name].astype(float) if name in chosen else pd.Series(dtype=float)
             row[name] = values.mean()
@@ -68,7 +71,7 @@ def by_network(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def tidy(rows: pd.DataFrame, view: View) -> pd.DataFrame:
-    columns = rows.drop(columns=["label", "family"]).rename(columns={"line": "method"})
+    columns = rows.drop(columns=["label", "family", "chance"]).rename(columns={"line": "method"})
     return columns.assign(q=_points.strengths(rows["q"]))
 
 
@@ -158,12 +161,17 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def subtitle(rows: pd.DataFrame, view: View) -> str:
-    """The seeds of the means, and the strengths, where they are not in the names of the lines."""
+    """The seeds of the means, the strengths, and whether anything was learned."""
     fewest, most = rows["seeds"].min(), rows["seeds"].max()
     seeds = f"{fewest} to {text.pluralize(most, 'seed')}" if fewest < most else text.pluralize(most, "seed")
     means = f"means over {seeds}, ± standard error" if most > 1 else "one seed, so there are no errors"
     strengths = sorted({text.strength(q) for q in rows["q"]} - {text.MISSING})
-    return f"{means}; memory strength {', '.join(strengths)}" if strengths else means
+    parts = [means, *([f"memory strength {', '.join(strengths)}"] if strengths else [])]
+    if ((rows["acc"] - rows["chance"]).abs() < BY_CHANCE).all():
+        parts.append(
+            f"no ACC is more than a point from chance, {rows['chance'].iloc[0]:g} %, so it tells nothing of the methods"
+        )
+    return "; ".join(parts)
 
 
 def latex(rows: pd.DataFrame, view: View, source: str) -> str:

@@ -14,6 +14,7 @@ from mgem_core.figures import networks
 def run(network, label, seed, acc, configuration="", **others):
     text = f"{network} {label} {configuration}"
     values = {"network": network, "label": label, "seed": seed, "acc": acc, "configuration": text, "status": "finished"}
+    values["benchmark"] = "split-cifar100-10"
     return {**values, "strength": 0.5, "seconds_per_step": 0.1, "validation": 0.1, "validation_acc": np.nan, **others}
 
 
@@ -83,3 +84,11 @@ def test_the_subtitle_claims_no_error_of_one_seed_and_names_the_strengths():
     subtitles = [networks.subtitle(networks.by_network(pd.DataFrame(runs)), View()) for runs in (one, two)]
     assert subtitles[0] == "one seed, so there are no errors; memory strength 0.5"
     assert subtitles[1] == "means over 1 to 2 seeds, ± standard error; memory strength 0.5"
+
+
+def test_accuracies_of_guessing_are_said_to_tell_nothing():
+    guessed = [run("vgg", "GEM", 0, 10.4), run("resnet", "GEM", 0, 9.6)]
+    learned = [*guessed, run("vgg", "md-GEM(8,2)", 0, 12.0)]
+    subtitles = [networks.subtitle(networks.by_network(pd.DataFrame(runs)), View()) for runs in (guessed, learned)]
+    assert "no ACC is more than a point from chance, 10 %" in subtitles[0]
+    assert "chance" not in subtitles[1]
