@@ -168,9 +168,7 @@ def subtitle(rows: pd.DataFrame, view: View) -> str:
     strengths = sorted({text.strength(q) for q in rows["q"]} - {text.MISSING})
     parts = [means, *([f"memory strength {', '.join(strengths)}"] if strengths else [])]
     if ((rows["acc"] - rows["chance"]).abs() < BY_CHANCE).all():
-        parts.append(
-            f"no ACC is more than a point from chance, {rows['chance'].iloc[0]:g} %, so it tells nothing of the methods"
-        )
+        parts.append(f"no ACC is more than a point from chance, {rows['chance'].iloc[0]:g} %: it tells nothing")
     return "; ".join(parts)
 
 
