@@ -43,8 +43,9 @@ def drawn(points: pd.DataFrame, view: View, at: Sequence[str]) -> pd.DataFrame:
 
 
 def means_title(points: pd.DataFrame, view: View) -> str:
-    """Over which seeds the means are, and what the error bars show."""
-    return ", ".join(filter(None, [seeds_in_words(points), error_title(view)]))
+    """Over which seeds the means are, and what the error bars show; one seed has none."""
+    errors = error_title(view) if (points["seeds"] > 1).any() else ""
+    return ", ".join(filter(None, [seeds_in_words(points), errors]))
 
 
 def is_hollow(points: pd.DataFrame) -> pd.Series:

@@ -91,3 +91,9 @@ def drawn_keys(points, view):
 def test_the_line_of_equal_acc_through_zero_has_no_sign():
     points = pd.DataFrame({"bwd": [-60.0, 0.0], "fwd": [30.0, 90.0]})
     assert [f"{acc:g}" for acc in transfer.equal_acc(points)] == ["0", "50"]
+
+
+def test_means_of_one_seed_are_not_said_to_have_errors():
+    points = pd.DataFrame({"seeds": [1, 1], "is_shared": True, "other_seeds": [(), ()]})
+    assert transfer.subtitle(points, View()) == "dashed: equal ACC · 1 shared seed"
+    assert "standard error" in transfer.subtitle(points.assign(seeds=2), View())
