@@ -79,7 +79,7 @@ _BUILT_IN: dict[str, Preset] = {
 }
 
 _CIFAR = {"benchmark": "split-cifar100", "validation": VALIDATION}
-_SHORT_CIFAR = {**_CIFAR, "tasks": 3, "iterations": 20, "memory": 32, "probe_every": 0}
+_SHORT_CIFAR = {**_CIFAR, "tasks": 3, "iterations": 20, "memory": 32, "lr": 0.003, "probe_every": 0}
 # All training images of a task. Every step is restricted, as in the paper's equations: where nothing is violated, GEM's own
 # trigger gives all strengths the same point.
 _TWO_TASKS = {"benchmark": "split-cifar100", "tasks": 2, "probe_samples": 2500, "trigger": "always"}
@@ -143,10 +143,11 @@ def _of_figure(name: str, scale: Scale) -> Preset:
 
 def _of_table(name: str, scale: Scale) -> Preset:
     table = TABLES[name]
-    title, what = ("as in the paper", "At the scale of the paper.") if scale == "paper" else ("short", table.cut)
+    whole = ("as in the paper", "At the scale of the paper.") if any(row.acc for row in table.rows) else ("whole", "")
+    title, what = whole if scale == "paper" else ("short", table.cut)
     strengths, seeds = GRIDS[scale]
     runs = f"All rows of {table.title}, with {len(strengths)} strengths and {len(seeds)} seeds"
-    return Preset(f"{table.title} ({title})", f"{what} {runs}", sweep_of(table, scale))
+    return Preset(f"{table.title} ({title})", f"{what} {runs}".strip(), sweep_of(table, scale))
 
 
 def _names(name: str) -> dict[str, Scale]:

@@ -26,7 +26,7 @@ def print_table(name: str, scale: Scale) -> None:
             cells[measure] = f"**{text}**" if is_clear else text
         rows.setdefault(entry.row.label, {})[entry.source] = " | ".join(cells.values())
         if entry.source != PAPER and entry.result:
-            config, seeds = entry.result.config, len(entry.result.seeds)
+            config, seeds = entry.result.config, ", ".join(map(str, entry.result.seeds))
             q = f"{config.strength:g}" if config.method == "gem" else MISSING
             rows[entry.row.label]["how"] = f"{q} | {config.lr:g} | {seeds}"
     nothing = " | ".join([MISSING] * 3)

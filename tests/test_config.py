@@ -126,7 +126,10 @@ def test_every_bad_value_gets_one_sentence(fields, sentence):
         ({"tasks": 3, "trigger": "always", "splits": 2, "strength": 3.0}, True),
         ({"splits": 2, "strength": 1.0, "strength_per": "task"}, False),
         ({"splits": 2, "strength": 3.0, "strength_per": "task"}, True),
-        ({"strength": (10.0, 0.0, 0.0), "tasks": 4}, False),
+        ({"tasks": 3, "strength": 10.0}, True),
+        ({"tasks": 5, "strength": 3.0}, True),  # these two on Digit-Five, where the first ended 18 points lower
+        ({"tasks": 5, "strength": 1.0}, False),
+        ({"strength": (5.0, 0.0, 0.0), "tasks": 4}, False),
         ({"strength": (10.0, 10.0, 10.0), "tasks": 4}, True),
         ({"strength": 3.0, "step_length": "gradient"}, False),
         ({"strength": 3.0, "strength_kind": "margin"}, False),

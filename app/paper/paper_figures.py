@@ -14,7 +14,7 @@ from text import benchmark_title, escape_markdown
 from mgem_core import UsageError, analysis, paired, published
 from mgem_core.analysis import Axes, View
 from mgem_core.figures import FIGURES, FORMATS, PlainFigure, cones
-from mgem_core.figures.paper_files import figure_file, figure_formats
+from mgem_core.figures.paper_files import figure_file, figure_file_name, figure_formats
 from mgem_core.figures.published_selection import select_published
 from mgem_core.paired import LEAST_SEEDS, Verdict
 from mgem_core.paper import FIGURES as PAPER_FIGURES
@@ -88,11 +88,10 @@ def show_published(name: str) -> None:
 
 
 def show_export_menu(name: str, view: View) -> None:
-    axes = f"_{view.axes}" if PAPER_FIGURES[name].has_axes else ""
     with st.popover("Export", key=f"export of {name}"), st.container(horizontal=True):
         for format in figure_formats(name):
             make = partial(figure_file, name, view.axes, format)
-            file = f"{name}{axes}.{'tex' if format == 'latex' else format}"
+            file = figure_file_name(name, view.axes, format)
             st.download_button(FORMATS[format], make, file, on_click="ignore", key=f"export {name} {format}")
 
 
@@ -107,8 +106,8 @@ def scale_in_words(runs: pd.DataFrame) -> str:
 
     benchmarks = ", ".join(benchmark_title(name) for name in analysis.benchmarks(runs))
     steps = f"{values('tasks')} tasks × {values('iterations')} steps × {values('batch_size')} images"
-    asked = [f"solved at {steps}, not trained" for steps in runs[published.STEPS_OF].dropna().unique()]
-    return ", ".join([benchmarks, steps, f"memory {values('memory')}", *asked])
+    asked = [f"solved at {where}, not trained" for where in runs[published.STEPS_OF].dropna().unique()]
+    return ", ".join([benchmarks, steps, f"memory {values('memory')}", f"learning rate {values('lr')}", *asked])
 
 
 def _choose_axes(name: str) -> Axes:

@@ -20,6 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(required=True, metavar="list|fetch")
     list_parser = actions.add_parser("list", help="which benchmarks have their data", allow_abbrev=False)
     list_parser.set_defaults(command=_list)
+    list_parser.add_argument("--images", action="store_true", help="open every image of DomainNet and PACS, too")
     fetch_parser = actions.add_parser("fetch", help="download what a benchmark needs", allow_abbrev=False)
     fetch_parser.set_defaults(command=_fetch)
     fetch_parser.add_argument("name", metavar="NAME", help="a dataset or a benchmark, as mgem data list names them")
@@ -30,17 +31,17 @@ def _list(options: argparse.Namespace) -> int:
         if benchmark.dataset:
             _print_line(name, benchmark.title, _state(benchmark.dataset, _find_problem(benchmark.dataset)))
         elif benchmark.datasets():
-            _list_domains(benchmark)
+            _list_domains(benchmark, options.images)
         else:
             _print_line(name, benchmark.title, "built in")
     return 0
 
 
-def _list_domains(benchmark: Benchmark) -> None:
+def _list_domains(benchmark: Benchmark, images: bool) -> None:
     """A line about the benchmark, and one about each of its domains."""
     domains = benchmark.domains
     more = domains.others_here() if isinstance(domains, Domains) else []
-    problems = {name: _find_problem(dataset) if (dataset := domains[name]) else "" for name in [*domains, *more]}
+    problems = {name: _find_problem(one, images) if (one := domains[name]) else "" for name in [*domains, *more]}
     summary = f"{sum(not problems[name] for name in domains)} of {len(domains)} domains are here"
     if isinstance(domains, Domains):
         summary += f"; any other folder DOMAIN/CLASS/ in {domains.root()} can be named, too"
@@ -55,9 +56,9 @@ def _print_line(name: str, title: str, state: str) -> None:
     print(printable(f"{name:<24} {title:<36} {state}"))
 
 
-def _find_problem(dataset: Dataset) -> str:
-    """As `dataset.problem`, after everything was read: also every image in a folder, of which a run reads a few."""
-    return dataset.problem(True) or (dataset.find_bad_image() if isinstance(dataset, ImageFolder) else "")
+def _find_problem(dataset: Dataset, images: bool = False) -> str:
+    """As `dataset.problem`, after all files were read; if asked for, also every image in a folder, which may take long."""
+    return dataset.problem(True) or (dataset.find_bad_image() if images and isinstance(dataset, ImageFolder) else "")
 
 
 def _state(dataset: Dataset, problem: str) -> str:

@@ -5,7 +5,9 @@ Also its figures, as files, drawn from the results that come with the tool.
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from mgem_core import UsageError
 from mgem_core.cells import in_words
@@ -28,18 +30,21 @@ not say what its ± is; we take it for a standard error.
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_paper)
     parser.add_argument("name", metavar="TABLE|FIGURE", help=", ".join([*TABLES, *FIGURES]))
-    parser.add_argument("--scale", default="paper", metavar="X", help="of our runs in a table: paper or short [paper]")
-    parser.add_argument("--axes", default="unit", metavar="X", help="of figure-2: unit or raw, as in the paper [unit]")
-    parser.add_argument("--format", metavar="X", help=f"print it as {', '.join(FORMATS)}; a figure needs one of its own")
+    parser.add_argument("--scale", metavar="X", help="of our runs in a table: paper or short [paper]")
+    parser.add_argument("--axes", metavar="X", help="of figure-2: unit or raw, as in the paper [unit]")
+    parser.add_argument(
+        "--format", metavar="X", help=f"of a table: {', '.join(FORMATS)}; of a figure: png, svg, pdf, html, …"
+    )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to FILE instead; needs --format")
 
 
 def _paper(options: argparse.Namespace) -> int:
     format = "json" if options.json else options.format
-    choices = ("name", options.name, [*TABLES, *FIGURES]), ("scale", options.scale, SCALES), ("axes", options.axes, AXES)
-    for name, value, allowed in choices:
-        check_choice(name, value, allowed)
+    check_choice("name", options.name, [*TABLES, *FIGURES])
+    has_axes = options.name in FIGURES and FIGURES[options.name].has_axes
+    scale = _choice(options, "scale", SCALES, options.name in TABLES)
+    axes = _choice(options, "axes", AXES, has_axes)
     formats = FORMATS if options.name in TABLES else figure_formats(options.name)
     if format is not None:
         check_choice("format", format, formats)
@@ -49,14 +54,25 @@ def _paper(options: argparse.Namespace) -> int:
     if format in BINARY and not options.output:
         raise UsageError(f"{format} is not text, so name a file for it with -o.")
     if options.name in FIGURES:
-        return _write(options.output, figure_file(options.name, options.axes, format))
+        return _write(options.output, figure_file(options.name, axes, format))
     table = TABLES[options.name]
-    entries = read_entries(Store(store_path()), table, options.scale)
+    entries = read_entries(Store(store_path()), table, scale)
     if format:
-        return _write(options.output, as_file(table, options.scale, entries, format))
+        return _write(options.output, as_file(table, scale, entries, format))
     notes = [f"†  {row.label}: {row.note}" for row in table.rows if row.note]
     print("\n".join([table.title, "", *map(_line, entries), LEGEND, *notes, "", *_choices(entries)]))
     return 0
+
+
+def _choice(options: argparse.Namespace, name: str, allowed: Sequence[Any], has_effect: bool) -> Any:
+    """The value of an option, by default the first that is allowed; a UsageError if it has no effect here."""
+    value = getattr(options, name)
+    if value is None:
+        return allowed[0]
+    if not has_effect:
+        raise UsageError(f"{name} is {value!r}, but {options.name} has no {name}; leave it out.")
+    check_choice(name, value, allowed)
+    return value
 
 
 def _write(file: Path | None, content: bytes) -> int:

@@ -168,7 +168,8 @@ def subtitle(rows: pd.DataFrame, view: View) -> str:
     strengths = sorted({text.strength(q) for q in rows["q"]} - {text.MISSING})
     parts = [means, *([f"memory strength {', '.join(strengths)}"] if strengths else [])]
     if ((rows["acc"] - rows["chance"]).abs() < BY_CHANCE).all():
-        parts.append(f"no ACC is more than a point from chance, {rows['chance'].iloc[0]:g} %: it tells nothing")
+        chance = " or ".join(f"{value:g} %" for value in rows["chance"].unique())
+        parts.append(f"no ACC is more than a point from chance, {chance}: it tells nothing")
     return "; ".join(parts)
 
 

@@ -23,7 +23,15 @@ def as_file(table: Table, scale: Scale, found: Sequence[Entry], format: str) -> 
 
 
 def file_name(table: Table, scale: Scale, format: str) -> str:
-    return f"{table.name}_{scale}.{'tex' if format == 'latex' else format}"
+    return f"{table.name}_{scale}.{_ending(format)}"
+
+
+def figure_file_name(name: str, axes: Axes, format: str) -> str:
+    return f"{name}{f'_{axes}' if PAPER_FIGURES[name].has_axes else ''}.{_ending(format)}"
+
+
+def _ending(format: str) -> str:
+    return "tex" if format == "latex" else format
 
 
 def figure_formats(name: str) -> tuple[str, ...]:

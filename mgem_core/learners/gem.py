@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 # Of all rows in the last task; measured, see docs/reproduction.md and docs/comparisons.md.
-SAFE_SUM_OF_FLOORS = 20.0
-SMALLER_SAFE_SUM = 8.0  # for the closed form, which corrects for every row anew, and where every step is restricted
+SAFE_SUM_OF_FLOORS = 20.0  # with floors up to 1
+SMALLER_SAFE_SUM = 8.0  # with larger ones, with the closed form, which corrects for every row anew, or in every step
 
 
 class GEM(Learner):
@@ -132,7 +132,8 @@ def caution(config: RunConfig) -> str:
         return ""
     splits = 1 if config.strength_per == "task" else config.splits
     floors = splits * float(np.broadcast_to(config.strength, (past,)).sum())
-    safe = SMALLER_SAFE_SUM if config.solver == "approx" or config.trigger == "always" else SAFE_SUM_OF_FLOORS
+    has_less_room = config.solver == "approx" or config.trigger == "always" or bool(np.max(config.strength) > 1)
+    safe = SMALLER_SAFE_SUM if has_less_room else SAFE_SUM_OF_FLOORS
     if floors <= 1.05 * safe:
         return ""
     strengths = ", ".join(f"{q:g}" for q in np.atleast_1d(config.strength))

@@ -51,7 +51,7 @@ class ImageFolder(Dataset):
         """Empty if every image that a run may draw can be read; else which is the first that cannot, as part of a sentence.
 
         `problem` does not look for it, because runs ask it, too: DomainNet has 0.6 million images, of which a run reads at
-        most 5,000, and it names a bad one itself.
+        most 5,000.
         """
         from PIL import Image
 

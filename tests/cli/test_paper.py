@@ -36,6 +36,8 @@ def test_every_table_is_printed_at_both_scales(home, capsys, table):
         (["figure-1"], "figure-1 is a picture, so format must be one of png, svg, pdf, html."),
         (["figure-1", "--format", "csv"], "format is 'csv'; it must be one of png, svg, pdf, html."),
         (["figure-2", "--format", "svg", "--axes", "log"], "axes is 'log'; it must be one of unit, raw."),
+        (["table-1-cifar", "--axes", "raw"], "axes is 'raw', but table-1-cifar has no axes; leave it out."),
+        (["figure-3", "--format", "svg", "--scale", "short"], "scale is 'short', but figure-3 has no scale; leave it out."),
     ],
 )
 def test_every_bad_option_gets_one_sentence(home, capsys, arguments, sentence):
