@@ -123,19 +123,28 @@ def test_a_run_learns_from_the_folders(root):
     assert finished.status == "finished"
 
 
-def test_a_damaged_image_is_named(root):
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def clear_byte(place):
+    def damage(path):
+        content = bytearray(path.read_bytes())
+        content[place] = 0
+        path.write_bytes(content)
+
+    return damage
+
+
+@pytest.mark.parametrize("damage", [cut, clear_byte(11), clear_byte(36)], ids=["cut", "header", "length of a chunk"])
+def test_a_damaged_image_is_named(root, damage):
     first = domainnet.draw_classes([root / "domainnet" / "sketch", root / "domainnet" / "real"], 0)[0][0]
     damaged = root / "domainnet" / "sketch" / first / "003.png"
-    content = damaged.read_bytes()
-    damaged.write_bytes(content[: len(content) // 2])
+    damage(damaged)
     with pytest.raises(UsageError) as caught:
         run(RunConfig(benchmark="domainnet", domains="sketch+real"))
     assert str(caught.value).startswith(f"{damaged} is not an image that can be read (")
     assert str(caught.value).endswith("); replace it or remove it.")
-
-
-def cut(path):
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
 def text_instead(path):

@@ -61,7 +61,7 @@ def read_image(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
             if size:
                 image.draft("RGB", (2 * size[0], 2 * size[1]))  # a large JPEG is decoded at about the size that is needed
             colours = image.convert("RGB")
-    except OSError as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # what PIL raises for damaged files
         raise UsageError(f"{path} is not an image that can be read ({error}); replace it or remove it.") from None
     return np.asarray(colours.resize(size, Image.Resampling.BILINEAR) if size else colours)
 
