@@ -35,6 +35,7 @@ class Result:
     """What the runs of one row say: those of a single configuration."""
 
     means: dict[str, Mean]  # of ACC, FWD and BWD; a measure without meaning for the method is left out
+    acc: dict[int, float]  # by seed
     seeds: tuple[int, ...]  # in the means
     config: RunConfig  # with one of the seeds
     compared: int  # configurations among which this one was chosen on validation images; 0: it was not chosen so
@@ -68,6 +69,7 @@ def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Res
     ended_early = mine[(mine["configuration"] == configuration) & mine["status"].isin(["diverged", "failed"])]
     return Result(
         means={name: found for name in MEASURES if (found := _mean(reported[name])).seeds},
+        acc={int(seed): float(acc) for seed, acc in zip(reported["seed"], reported["acc"], strict=True)},
         seeds=tuple(sorted(map(int, reported["seed"]))),
         config=RunConfig.model_validate_json(configuration),
         compared=compared,

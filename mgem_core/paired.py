@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mgem_core.text import signed
+
 LEAST_SEEDS = 4  # below, nothing is called distinguishable
 LEVEL = 0.05
 INTERPOLATION_ERROR = 0.0025  # of y; measured between the default strengths
@@ -82,7 +84,7 @@ def in_words(verdict: Verdict) -> str:
     if found is None:
         return f"{line} and {baseline} cannot be compared: they have no common range, or an unknown result."
     more = "more" if found.mean > 0 else "less"
-    interval = f"95 %: {_signed(found.low)} … {_signed(found.high)}, {seeds} seeds"
+    interval = f"95 %: {signed(found.low)} … {signed(found.high)}, {seeds} seeds"
     if verdict.at_equal_x:
         where = "" if verdict.common >= MOST else f", over the {100 * verdict.common:.0f} % of the range that both cover"
         sentence = f"At equal retention {line} learns {abs(found.mean):.1f} % {more} than {baseline}{where} ({interval})"
@@ -94,10 +96,6 @@ def in_words(verdict: Verdict) -> str:
     excludes_zero = found.low > 0 or found.high < 0  # but not the wider interval that several comparisons need
     reason = f", because {verdict.comparisons} lines were compared" if excludes_zero else ""
     return f"{sentence}: no difference can be told{reason}."
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "−")
 
 
 def shared_seeds(runs: pd.DataFrame, lines: Sequence[str]) -> list[int]:
@@ -129,8 +127,8 @@ def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
     verdicts = [_verdict(line, baseline, tables, seeds) for line in tables if line != baseline]
     if len(seeds) < LEAST_SEEDS:
         return verdicts
-    decisive = _excluding_zero([verdict.estimate(verdict.decisive) for verdict in verdicts])
-    others = {name: _excluding_zero([verdict.estimate(name) for verdict in verdicts]) for name in ESTIMATES}
+    decisive = excluding_zero([verdict.estimate(verdict.decisive) for verdict in verdicts])
+    others = {name: excluding_zero([verdict.estimate(name) for verdict in verdicts]) for name in ESTIMATES}
     return [
         replace(
             verdict,
@@ -142,7 +140,7 @@ def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
     ]
 
 
-def _excluding_zero(estimates: Sequence[Estimate | None]) -> list[bool]:
+def excluding_zero(estimates: Sequence[Estimate | None]) -> list[bool]:
     """Of each line's estimate: does its interval exclude zero, after Holm's correction over the lines?"""
     return [p < LEVEL for p in holm([found.p_t if found else 1.0 for found in estimates])]
 

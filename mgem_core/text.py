@@ -19,6 +19,10 @@ def mean_and_error(mean: float | None, error: float | None = None) -> str:
     return text.replace("-", "−")
 
 
+def signed(value: float, decimals: int = 1) -> str:
+    return f"{value:+.{decimals}f}".replace("-", "−")
+
+
 def strength(q: Any) -> str:
     """A memory strength, or one per past task."""
     if isinstance(q, list | tuple):

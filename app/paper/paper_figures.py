@@ -106,8 +106,11 @@ def scale_in_words(runs: pd.DataFrame) -> str:
 
     benchmarks = ", ".join(benchmark_title(name) for name in analysis.benchmarks(runs))
     steps = f"{values('tasks')} tasks × {values('iterations')} steps × {values('batch_size')} images"
+    triggers = set(runs.loc[runs["strength"] > 0, "trigger"])  # at 0, both do the same
+    restricted = ["every step restricted"] if triggers == {"always"} else []
     asked = [f"solved at {where}, not trained" for where in runs[published.STEPS_OF].dropna().unique()]
-    return ", ".join([benchmarks, steps, f"memory {values('memory')}", f"learning rate {values('lr')}", *asked])
+    parts = [benchmarks, steps, f"memory {values('memory')}", f"learning rate {values('lr')}", *restricted, *asked]
+    return ", ".join(parts)
 
 
 def _choose_axes(name: str) -> Axes:

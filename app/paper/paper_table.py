@@ -10,8 +10,9 @@ from text import escape_markdown
 
 from mgem_core import published
 from mgem_core.figures import FORMATS as FORMAT_TITLES
+from mgem_core.figures import paper_differences
 from mgem_core.figures.paper_files import FORMATS, as_file, file_name
-from mgem_core.figures.paper_table import SHIPPED, Entry, read_entries
+from mgem_core.figures.paper_table import OWN, SHIPPED, Entry, read_entries
 from mgem_core.paper import SCALES, TABLES, Scale, Table, sweep_of
 from mgem_core.store import Store
 from mgem_core.sweeps import missing_data
@@ -52,7 +53,16 @@ def show_table(store: Store, table: Table, scale: Scale) -> None:
     description = f"{table.title}: the paper's numbers, ours and yours"
     press = partial(_ask_for_row, table, scale)
     components.show_table(COLUMNS, rows, f"table {table.name} {scale}", description, on_press=press, is_whole=True)
+    _show_differences(entries)
     _show_notes(table, scale, entries)
+
+
+def _show_differences(entries: list[Entry]) -> None:
+    """What the rows of each source tell of each other."""
+    for source in (SHIPPED, OWN):
+        if sentences := paper_differences.in_words(paper_differences.row_differences(entries, source)):
+            points = [f"- {escape_markdown(sentence)}" for sentence in sentences]
+            st.markdown("\n".join([f"**{paper_differences.title(source)}**\n", *points]))
 
 
 def _read_entries(store: Store, table: Table, scale: Scale) -> list[Entry]:

@@ -92,6 +92,18 @@ def test_at_the_short_scale_it_is_said_what_is_cut_and_no_difference_is_marked(s
     assert "No results of ours at this scale" not in texts(page)
 
 
+def test_rows_are_compared_with_gem_within_seeds(store, shipped):
+    lines = [
+        result(label, seed, 80.0 + 3 * seed + 0.1 * (seed % 2) + more)
+        for label, more in (("GEM", 0.0), ("d-GEM", 0.5))
+        for seed in range(5)
+    ]
+    published.append(shipped / f"{TABLE.name}.jsonl", lines)
+    words = texts(open_paper()).replace("\\", "")
+    assert "ACC minus that of GEM in the same seeds, ours; each row at the settings" in words
+    assert "More ACC than GEM: d-GEM +0.50 (95 %: +0.50 … +0.50, 5 seeds)." in words
+
+
 def test_every_table_can_be_chosen_and_its_printed_numbers_are_there(store):
     for table in TABLES.values():
         page = open_paper(table=table.title)
@@ -207,6 +219,12 @@ def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_pat
     raw = next(one for one in page.button_group if one.key == "axes of figure-2")
     raw.set_value("raw").run()
     assert not page.exception
+
+
+def test_it_is_said_where_every_step_of_a_figure_is_restricted(store, shipped, tmp_path):
+    spec = SweepSpec(base={**SPEC.base, "trigger": "always", "strength": 1.0})
+    published.append(shipped / "figure-2.jsonl", published.pack(trained_store(tmp_path / "trained" / "runs.db", spec)))
+    assert "learning rate 0.1, every step restricted." in texts(open_paper()).replace("\\", "")
 
 
 def test_a_figure_of_runs_that_were_not_probed_is_explained(store, shipped, tmp_path):

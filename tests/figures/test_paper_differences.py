@@ -1,0 +1,61 @@
+"""What the rows of a table of the paper tell of each other: only what the seeds that they share carry."""
+
+import pytest
+
+from mgem_core import RunConfig
+from mgem_core.cells import Result
+from mgem_core.figures.paper_differences import in_words, row_differences
+from mgem_core.figures.paper_table import Entry
+from mgem_core.paper import TABLES
+
+ROWS = {row.label: row for row in TABLES["table-1-permutations"].rows}
+GEM = {1: 80.0, 2: 70.0, 3: 90.0, 4: 85.0, 5: 60.0}  # seeds differ much more than methods
+
+
+def entry(label, acc, chosen_on=(), source="ours"):
+    result = Result({}, acc, tuple(acc), RunConfig(), 0, chosen_on, 0, 0)
+    return Entry(ROWS[label], source, {}, {}, result)
+
+
+def shifted(*shifts):
+    return {seed: GEM[seed] + shift for seed, shift in zip(GEM, shifts, strict=False)}
+
+
+def test_a_small_difference_that_all_seeds_share_is_told():
+    entries = [
+        entry("GEM", GEM),
+        entry("d-GEM", shifted(0.5, 0.6, 0.4, 0.5, 0.5)),
+        entry("EWC", shifted(-9, -8, -9, -7, -9)),
+    ]
+    more, less = in_words(row_differences(entries, "ours"))
+    assert more == "More ACC than GEM: d-GEM +0.50 (95 %: +0.41 … +0.59, 5 seeds)."
+    assert less.startswith("Less ACC than GEM: EWC −8.40 (95 %: −9.51 … −7.29")
+
+
+def test_a_difference_that_varies_between_seeds_is_not_told():
+    entries = [entry("GEM", GEM), entry("d-GEM", shifted(3, -1, 2, -1, 2))]
+    (unclear,) = in_words(row_differences(entries, "ours"))
+    assert unclear.startswith("No difference can be told: d-GEM +1.00 (")
+
+
+def test_the_more_rows_the_more_a_difference_must_show():
+    barely = shifted(0.2, 0.8, 0.5, 0.0, 0.7)
+    alone = row_differences([entry("GEM", GEM), entry("d-GEM", barely)], "ours")
+    assert alone[0].is_distinct
+    others = [entry(label, shifted(3, -1, 2, -1, 2)) for label in ("m-GEM", "md-GEM", "ER", "MER")]
+    assert not row_differences([entry("GEM", GEM), entry("d-GEM", barely), *others], "ours")[0].is_distinct
+
+
+@pytest.mark.parametrize(
+    "row",
+    [entry("d-GEM", shifted(5, 5, 5)), entry("d-GEM", shifted(5, 5, 5, 5, 5), (1, 2)), entry("d-GEM", {7: 1.0, 8: 2.0})],
+    ids=["three seeds", "chosen on two of five", "other seeds"],
+)
+def test_nothing_is_told_of_few_seeds_without_those_of_the_choice(row):
+    assert in_words(row_differences([entry("GEM", GEM), row], "ours")) == ["Fewer than 4 seeds to compare: d-GEM."]
+
+
+def test_sources_are_not_mixed_and_without_gem_there_is_nothing_to_compare_with():
+    entries = [entry("GEM", GEM, source="your runs"), entry("d-GEM", GEM), entry("EWC", GEM, source="your runs")]
+    assert row_differences(entries, "ours") == []
+    assert [one.label for one in row_differences(entries, "your runs")] == ["EWC"]
