@@ -335,11 +335,11 @@ def test_only_an_attempt_that_its_worker_did_not_survive_counts(tmp_path, how, a
     store, pool = Store(tmp_path / "runs.db"), Scripted()
     store.submit(SweepSpec())
     runner = Runner(store, pool)
-    runner._tick()
+    runner.do_round()
     pool.told = [(1, Ended(how))]
-    runner._tick()
+    runner.do_round()
     pool.room = 0
-    runner._tick()
+    runner.do_round()
     assert (one_run(store)["status"], one_run(store)["attempts"]) == ("queued", attempts)
 
 
@@ -405,7 +405,7 @@ class Scripted:
 def test_a_pool_that_lost_a_node_gets_no_more_than_it_can_hold(tmp_path):
     store = Store(tmp_path / "runs.db")
     store.submit(SweepSpec(grid={"seed": list(range(5))}))
-    Runner(store, Scripted(room=-1))._tick()
+    Runner(store, Scripted(room=-1)).do_round()
     assert store.counts()["queued"] == 5
 
 

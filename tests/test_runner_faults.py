@@ -62,7 +62,7 @@ def everything(store):
 
 
 def tick_until(one: Runner, condition):
-    until(lambda: one._tick() is None or condition())
+    until(lambda: one.do_round() is None or condition())
 
 
 def copy_store(home, name):
@@ -158,7 +158,7 @@ def test_a_folder_for_checkpoints_that_cannot_be_made_is_said(home):
     store.submit(SPEC)
     (home / "checkpoints").touch()
     with pytest.raises(StoreUnavailableError, match=r"the folder .*checkpoints cannot be made: File exists"):
-        Runner(store, InlinePool())._tick()
+        Runner(store, InlinePool()).do_round()
 
 
 def test_a_run_that_never_began_gets_no_notice(home):
@@ -259,7 +259,7 @@ def test_another_program_that_locks_the_store_is_waited_for_and_said(home, expec
     other.execute("BEGIN IMMEDIATE")
     one = Runner(store, InlinePool())
     with pytest.raises(StoreUnavailableError, match="could not be written: database is locked"):
-        one._tick()
+        one.do_round()
     other.execute("ROLLBACK")
     assert one.work(0) == "idle"
     assert everything(store) == expected
@@ -269,7 +269,7 @@ def test_a_wrong_query_is_our_error_and_fails_no_run(home, monkeypatch):
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
-    one._tick()
+    one.do_round()
     monkeypatch.setattr(store, "runs_to_cancel", lambda: store.database.rows("SELECT no_such FROM runs"))
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
         one.work(0)
@@ -280,7 +280,7 @@ def test_a_runner_whose_store_was_deleted_or_replaced_leaves_it(home):
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
-    one._tick()
+    one.do_round()
     (home / "runs.db").rename(home / "moved.db")
     assert one.work(60) == "replaced"
     new_store(home)
@@ -296,7 +296,7 @@ def test_a_runner_whose_code_was_edited_finishes_what_it_began_and_leaves_the_re
     store = new_store(home)
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
     one = Runner(store, InlinePool())
-    one._tick()
+    one.do_round()
     monkeypatch.setattr(runner, "code_has_changed", lambda: True)
     assert one.work(60) == "outdated"
     assert [run["status"] for run in store.run_records()] == ["finished", "queued"]
@@ -399,7 +399,7 @@ def test_a_stopped_worker_is_given_up_after_its_silence_and_its_run_goes_on(home
     pool = LocalPool(1)
     try:
         one = Runner(store, pool)
-        until(lambda: one._tick() is None or pool.workers[0].run is not None)
+        until(lambda: one.do_round() is None or pool.workers[0].run is not None)
         os.kill(pool.workers[0].process.pid, signal.SIGSTOP)
         assert one.work(0) == "idle"
     finally:

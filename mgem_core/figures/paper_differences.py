@@ -55,11 +55,11 @@ def in_words(differences: Sequence[RowDifference]) -> list[str]:
             few.append(one.label)
         else:
             group = unclear if not one.is_distinct else more if one.acc.mean > 0 else less
-            group.append(f"{one.label} {_with_interval(one.acc)}")
+            group.append(f"{one.label} {with_interval(one.acc)}")
     titles = [f"More ACC than {BASELINE}", f"Less ACC than {BASELINE}", "No difference can be told"]
     titles.append(f"Fewer than {LEAST_SEEDS} seeds to compare")
     return [f"{title}: {', '.join(rows)}." for title, rows in zip(titles, groups, strict=True) if rows]
 
 
-def _with_interval(acc: Estimate) -> str:
+def with_interval(acc: Estimate) -> str:
     return f"{signed(acc.mean, 2)} (95 %: {signed(acc.low, 2)} … {signed(acc.high, 2)}, {acc.seeds} seeds)"

@@ -20,7 +20,7 @@ from mgem_core.runner.status import report_problem
 from mgem_core.store import Store, StoreUnavailableError
 
 ATTEMPTS = 3
-TICK = 0.2  # seconds
+ROUND = 0.2  # seconds that a round may wait for a message
 RETRY = 0.5  # seconds between tries while something cannot be written
 
 
@@ -48,7 +48,7 @@ class Runner:
             if not (self.store.is_current() and self.is_alone()):
                 return "replaced"
             try:
-                is_busy, problem = self._tick(), self._reason_to_wait()
+                is_busy, problem = self.do_round(), self._reason_to_wait()
             except StoreUnavailableError as error:
                 is_busy, problem = True, f"{error} No run goes on until this is fixed."
             except CheckpointUnwritableError as error:
@@ -79,10 +79,10 @@ class Runner:
             )
         return self.pool.problem
 
-    def _tick(self) -> bool:
+    def do_round(self) -> bool:
         """Do one round of work; return whether there is anything left to do."""
-        if time.monotonic() >= self.next_check:  # a tick may be as short as a message
-            self.is_outdated, self.next_check = code_has_changed(), time.monotonic() + TICK
+        if time.monotonic() >= self.next_check:  # a round may be as short as a message
+            self.is_outdated, self.next_check = code_has_changed(), time.monotonic() + ROUND
         if not self.recovered:
             self._make_folder()
             self.store.requeue_interrupted()
@@ -91,7 +91,7 @@ class Runner:
             self.pool.cancel(run)
         self._write()
         self._start_runs()
-        for run, message in self.pool.poll(TICK):
+        for run, message in self.pool.poll(ROUND):
             if isinstance(message, bytes):
                 self.checkpoints[run] = message
             elif not isinstance(message, Accepted):
