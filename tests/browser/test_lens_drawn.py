@@ -182,3 +182,11 @@ def test_the_lens_has_no_serious_fault_for_those_who_cannot_see_it(browser, serv
     wait_until_still(page)
     check_for_everyone(page)
     context.close()
+
+
+def test_on_a_phone_the_picture_is_above_its_sliders(browser, server):
+    page = open_address(browser.new_page(viewport={"width": 390, "height": 844}), server)
+    page.wait_for_function(IS_SOLVED)
+    picture, slider = (page.locator(f".lens {part}").first.bounding_box() for part in (".picture", ".slider"))
+    assert picture["y"] < slider["y"]
+    page.close()
