@@ -3,8 +3,10 @@
 import pandas as pd
 
 from mgem_core import published
+from mgem_core.claims import CLAIMS
 from mgem_core.figures.paper_differences import row_differences, with_interval
 from mgem_core.figures.paper_table import PAPER, SHIPPED, entries
+from mgem_core.paired import estimate
 from mgem_core.paper import MEASURES, TABLES, VALIDATION, Scale
 from mgem_core.text import MISSING, mean_and_error
 
@@ -25,11 +27,12 @@ def print_table(name: str, scale: Scale) -> None:
             text = mean_and_error(*entry.cells[measure]) if measure in entry.cells else MISSING
             is_clear = (found := entry.differences.get(measure)) and found.is_clear
             cells[measure] = f"**{text}**" if is_clear else text
-        rows.setdefault(entry.row.label, {})[entry.source] = " | ".join(cells.values())
+        label = f"{entry.row.label}†" if entry.row.note else entry.row.label
+        rows.setdefault(label, {})[entry.source] = " | ".join(cells.values())
         if entry.source != PAPER and entry.result:
             config, seeds = entry.result.config, ", ".join(map(str, entry.result.seeds))
             q = f"{config.strength:g}" if config.method == "gem" else MISSING
-            rows[entry.row.label]["how"] = f"{q} | {config.lr:g} | {seeds}"
+            rows[label]["how"] = f"{q} | {config.lr:g} | {seeds}"
     nothing = " | ".join([MISSING] * 3)
     for label, cells in rows.items():
         print(f"| {label} | {' | '.join(cells.get(name, nothing) for name in (PAPER, SHIPPED, 'how'))} |")
@@ -46,6 +49,17 @@ def print_differences() -> None:
             cells.setdefault(one.label, []).append(f"**{text}**" if one.is_distinct else text)
     for label, texts in cells.items():
         print(f"| {label} | {' | '.join(texts)} |")
+
+
+def print_effect_of_strength(strength: float = 0.3) -> None:
+    """ACC of GEM at this strength minus that without one, within the seeds on which nothing was chosen."""
+    print(f"\n| GEM, ACC at q = {strength:g} minus that at 0 | difference |\n|---|---|")
+    for name in MNIST:
+        runs, _ = published.read(name)
+        runs = runs[(runs["label"] == "GEM") & (runs["lr"] == 0.1) & (runs["seed"] > 0)]
+        by_seed = runs.pivot(index="seed", columns="strength", values="acc").reindex(columns=[0.0, strength]).dropna()
+        found = estimate((by_seed[strength] - by_seed[0.0]).to_numpy(float))
+        print(f"| {TABLES[name].title.partition(' · ')[2]} | {with_interval(found) if found else MISSING} |")
 
 
 def chosen_on(name: str) -> pd.DataFrame:
@@ -88,16 +102,24 @@ def print_strengths(name: str, lr: float = 0.1) -> None:
         print(f"| {label} | {' | '.join(in_bold(by_strength, texts))} |")
 
 
+def print_claims() -> None:
+    print("\n| claim | the paper's evidence | what we measured | |\n|---|---|---|---|")
+    for one in CLAIMS:
+        print(f"| {one.claim} | {one.evidence} | {one.measured} | **{one.verdict}** |")
+
+
 def main() -> None:
     for name in MNIST:
         print_table(name, "paper")
     print_differences()
+    print_effect_of_strength()
     print_rates()
     for name in MNIST:
         print_strengths(name)
     for name in TABLES:
         if name not in MNIST and len(published.read(name)[0]):
             print_table(name, "short")
+    print_claims()
 
 
 if __name__ == "__main__":
