@@ -6,7 +6,7 @@ from typing import Any, get_args
 import streamlit as st
 from pydantic import ValidationError
 from streamlit.delta_generator import DeltaGenerator
-from text import benchmark_choice
+from text import benchmark_choice, escape_markdown
 
 from explore.form import (
     DEFAULTS,
@@ -169,13 +169,16 @@ def _show_module_counts() -> None:
 
 def _show_domains(options: dict[str, Any]) -> None:
     """Which domains are learned in which order, if the benchmark has domains."""
-    if domains := BENCHMARKS[_first_benchmark()].domains:
+    benchmark = BENCHMARKS[_first_benchmark()]
+    if domains := benchmark.domains:
+        others = f" So can any other folder in {benchmark.domain_root()}." if benchmark.domain_root else ""
+        names = [*domains, *benchmark.other_domains()]
         st.text_input(
             "Domains",
             key=widget_key("domains"),
             placeholder="drawn with the seed",
             help=f"Which to learn in which order, such as {'+'.join(list(domains)[:2])}; commas separate several choices. "
-            f"There are {', '.join(domains)}.",
+            + escape_markdown(f"{', '.join(names)} can be named.{others}"),
             **options,
         )
 

@@ -9,10 +9,8 @@ from contextlib import redirect_stdout
 from mgem_core import UsageError
 from mgem_core.cli._errors import print_error
 from mgem_core.report import printable
-from mgem_core.streams import BENCHMARKS, Benchmark, Dataset, mnist_m, svhn
-from mgem_core.streams.domainnet import Domains, ImageFolder
+from mgem_core.streams import BENCHMARKS, Benchmark, Dataset
 
-SAMPLED = {source.DATASET.name: source for source in (mnist_m, svhn)}  # a sample may stand for the whole dataset
 TIMEOUT = 30.0  # seconds without any data after which a download has failed
 
 
@@ -40,11 +38,11 @@ def _list(options: argparse.Namespace) -> int:
 def _list_domains(benchmark: Benchmark, images: bool) -> None:
     """A line about the benchmark, and one about each of its domains."""
     domains = benchmark.domains
-    more = domains.others_here() if isinstance(domains, Domains) else []
-    problems = {name: _find_problem(one, images) if (one := domains[name]) else "" for name in [*domains, *more]}
+    listed = [*domains, *benchmark.other_domains()]
+    problems = {name: _find_problem(one, images) if (one := domains[name]) else "" for name in listed}
     summary = f"{sum(not problems[name] for name in domains)} of {len(domains)} domains are here"
-    if isinstance(domains, Domains):
-        summary += f"; any other folder DOMAIN/CLASS/ in {domains.root()} can be named, too"
+    if benchmark.domain_root:
+        summary += f"; any other folder DOMAIN/CLASS/ in {benchmark.domain_root()} can be named, too"
     _print_line(benchmark.name, benchmark.title, summary)
     for name, problem in problems.items():
         dataset = domains[name]
@@ -58,25 +56,16 @@ def _print_line(name: str, title: str, state: str) -> None:
 
 def _find_problem(dataset: Dataset, images: bool = False) -> str:
     """As `dataset.problem`, after all files were read; if asked for, also every image in a folder, which may take long."""
-    return dataset.problem(True) or (dataset.find_bad_image() if images and isinstance(dataset, ImageFolder) else "")
+    return dataset.problem(True) or (dataset.find_bad_image() if images else "")
 
 
 def _state(dataset: Dataset, problem: str) -> str:
     """Whether a dataset is there and how large it is; if it is missing or damaged, how to get it."""
     if not problem:
-        return f"here, in {dataset.folder()} ({_sample_size(dataset) or dataset.size})"
+        return f"here, in {dataset.folder()} ({dataset.sample_size() or dataset.size})"
     word, _, rest = problem.partition(" ")  # "which is not in …" or "whose file … is damaged …"
     reason = f"missing: it {rest}" if word == "which" else f"unusable: its {rest}"
     return f"{reason}; {dataset.remedy} ({dataset.size})"
-
-
-def _sample_size(dataset: Dataset) -> str:
-    """How many images there are, if they are only a sample of the dataset; else empty."""
-    source = SAMPLED.get(dataset.name)
-    if source is None or not source.has_only_sample():
-        return ""
-    train, test = source.read()
-    return f"a sample: {len(train.labels):,} images to train on, {len(test.labels):,} to test on"
 
 
 def _fetch(options: argparse.Namespace) -> int:

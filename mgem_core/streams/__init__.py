@@ -28,9 +28,13 @@ class Dataset:
     # dashboard asks again and again; called with True, it reads everything to find what was altered.
     problem: Callable[[bool], str]
     fetch: Callable[[], None] | None  # download it, completely or not at all; None: it has to be brought by hand
-    size: str  # in `mgem data list`
+    size: str  # of all of it, in `mgem data list`
     by_hand: str = ""  # where there is no download: what to put where, as the end of a sentence
     version: Callable[[], str] = lambda: ""  # part of the keys of runs, where files of that name may differ
+    sample_size: Callable[[], str] = lambda: ""  # where only a sample of it is here: how large that is
+    # Which image cannot be read, as part of a sentence; empty if all can. It may take long, so nobody asks but
+    # `mgem data list --images`.
+    find_bad_image: Callable[[], str] = lambda: ""
 
     @property
     def remedy(self) -> str:
@@ -57,6 +61,13 @@ class Benchmark:
     largest_task: int | None = None  # training images in the largest task; None: all are as large as the smallest
     # What the field `domains` of a run may name, and the data of each; None: built in. Empty: there is no such choice.
     domains: Mapping[str, Dataset | None] = field(default_factory=dict)
+    domain_root: Callable[[], Path] | None = None  # where the folder of any other domain belongs; None: there are no others
+
+    def other_domains(self) -> list[str]:
+        """The folders that someone put beside those of the domains from which the seed draws."""
+        root = self.domain_root() if self.domain_root else None
+        found = {path.name for path in root.iterdir() if path.is_dir()} if root and root.is_dir() else set()
+        return sorted(name for name in found - set(self.domains) if name in self.domains)
 
     def datasets(self, domains: Sequence[str] = ()) -> list[Dataset]:
         """The data that is not built in: of these domains, or of all."""

@@ -61,9 +61,16 @@ def read_image(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
             if size:
                 image.draft("RGB", (2 * size[0], 2 * size[1]))  # a large JPEG is decoded at about the size that is needed
             colours = image.convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:  # what PIL raises for damaged files
+    except image_errors() as error:
         raise UsageError(f"{path} is not an image that can be read ({error}); replace it or remove it.") from None
     return np.asarray(colours.resize(size, Image.Resampling.BILINEAR) if size else colours)
+
+
+def image_errors() -> tuple[type[Exception], ...]:
+    """What PIL raises for a file that is missing, damaged or no image."""
+    from PIL import Image
+
+    return OSError, SyntaxError, ValueError, Image.DecompressionBombError
 
 
 def as_digits(images: Iterable[np.ndarray]) -> np.ndarray:

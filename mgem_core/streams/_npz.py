@@ -23,6 +23,11 @@ def read(path: Path) -> Parts:
     return Images(x, y.astype(np.int64)), Images(x_test, y_test.astype(np.int64))
 
 
+def size(path: Path) -> str:
+    train, test = read(path)
+    return f"a sample: {len(train.labels):,} images to train on, {len(test.labels):,} to test on"
+
+
 def find_problem(path: Path, thorough: bool) -> str:
     return _files.find_problem(path.parent, {path.name: _find_damage if thorough else _files.exists})
 

@@ -20,7 +20,7 @@ from mgem_core.errors import UsageError
 from mgem_core.home import data_root
 from mgem_core.randomness import rng
 from mgem_core.streams import Benchmark, Dataset, register
-from mgem_core.streams._domains import choose_domains, read_image
+from mgem_core.streams._domains import choose_domains, image_errors, read_image
 
 if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream
@@ -44,28 +44,6 @@ class Chosen(NamedTuple):
     is_test: np.ndarray
 
 
-class ImageFolder(Dataset):
-    """The images of one domain."""
-
-    def find_bad_image(self) -> str:
-        """Empty if every image that a run may draw can be read; else which is the first that cannot, as part of a sentence.
-
-        `problem` does not look for it, because runs ask it, too: DomainNet has 0.6 million images, of which a run reads at
-        most 5,000.
-        """
-        from PIL import Image
-
-        folder = self.folder()
-        for path in (folder / name / file for name in _large_classes(folder) for file in sorted(_images_of(folder / name))):
-            try:
-                with Image.open(path) as image:
-                    image.draft("RGB", (SIDE, SIDE))  # decodes a large JPEG faster, and also to its end
-                    image.load()
-            except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-                return f"whose image {path} cannot be read ({error})"
-        return ""
-
-
 def find_problem(name: str, domain: str, thorough: bool = False) -> str:
     """Empty if the folder of a domain has enough classes; else what is wrong, as part of a sentence."""
     folder = data_root() / name / domain
@@ -74,6 +52,24 @@ def find_problem(name: str, domain: str, thorough: bool = False) -> str:
     found = len(list(islice(_large_classes(folder), PER_TASK)))
     needed = f"{PER_TASK} classes with at least {FEWEST} images ({', '.join(ENDINGS)})"
     return "" if found == PER_TASK else f"whose folder {folder} does not have {needed}"
+
+
+def find_bad_image(folder: Path) -> str:
+    """Empty if every image that a run may draw can be read; else which is the first that cannot, as part of a sentence.
+
+    `find_problem` does not look for it, because runs ask it, too: DomainNet has 0.6 million images, of which a run reads at
+    most 5,000.
+    """
+    from PIL import Image
+
+    for path in (folder / name / file for name in _large_classes(folder) for file in sorted(_images_of(folder / name))):
+        try:
+            with Image.open(path) as image:
+                image.draft("RGB", (SIDE, SIDE))  # decodes a large JPEG faster, and also to its end
+                image.load()
+        except image_errors() as error:
+            return f"whose image {path} cannot be read ({error})"
+    return ""
 
 
 def _large_classes(folder: Path) -> Iterator[str]:
@@ -171,9 +167,9 @@ class Domains(dict[str, Dataset | None]):
     Even one that does not exist, which `find_problem` says: moving a folder must not make stored configs invalid.
     """
 
-    def __init__(self, known: Mapping[str, Dataset], root: Callable[[], Path], other: Callable[[str], Dataset]) -> None:
+    def __init__(self, known: Mapping[str, Dataset], other: Callable[[str], Dataset]) -> None:
         super().__init__(known)
-        self.root, self.other = root, other
+        self.other = other
 
     def __contains__(self, domain: object) -> bool:
         return isinstance(domain, str) and bool(FOLDER_NAME.fullmatch(domain))
@@ -182,11 +178,6 @@ class Domains(dict[str, Dataset | None]):
         if domain not in self:
             raise KeyError(domain)
         return self.other(domain)
-
-    def others_here(self) -> list[str]:
-        """The folders that someone put beside those of the domains from which the seed draws."""
-        found = {path.name for path in self.root().iterdir() if path.is_dir()} if self.root().is_dir() else set()
-        return sorted(name for name in found - set(self) if name in self)
 
 
 def register_folders(name: str, title: str, source: str, domains: Mapping[str, str]) -> None:
@@ -198,17 +189,21 @@ def register_folders(name: str, title: str, source: str, domains: Mapping[str, s
     unpack = f"unpack {source} so that each class has a folder there, or name other domains"
     fill = f"put a folder with images of each class there, or name other domains, such as {', '.join(domains)}"
 
-    def dataset_of(domain: str) -> ImageFolder:
+    def root() -> Path:
+        return data_root() / name
+
+    def dataset_of(domain: str) -> Dataset:
         is_known = domain in domains
-        return ImageFolder(
+        return Dataset(
             f"{name}-{domain}",
             f"{title} {domain}" if is_known else f"the domain {domain}",
-            lambda: data_root() / name / domain,
+            lambda: root() / domain,
             partial(find_problem, name, domain),
             None,
             domains.get(domain, "images of your own"),
             by_hand=unpack.format(domain=domain) if is_known else fill,
-            version=lambda: version(data_root() / name / domain),
+            version=lambda: version(root() / domain),
+            find_bad_image=lambda: find_bad_image(root() / domain),
         )
 
     register(
@@ -226,7 +221,8 @@ def register_folders(name: str, title: str, source: str, domains: Mapping[str, s
             packages=("pillow",),
             module=__name__,
             largest_task=PER_TASK * MOST * (TEST_SHARE - 1) // TEST_SHARE,
-            domains=Domains({domain: dataset_of(domain) for domain in domains}, lambda: data_root() / name, dataset_of),
+            domains=Domains({domain: dataset_of(domain) for domain in domains}, dataset_of),
+            domain_root=root,
         )
     )
 

@@ -97,4 +97,5 @@ DATASET = Dataset(
     "14 MB for a sample of 6,000 images",
     by_hand=BY_HAND,
     version=version,
+    sample_size=lambda: _npz.size(sample()) if has_only_sample() else "",
 )

@@ -69,4 +69,5 @@ DATASET = Dataset(
     fetch,
     "246 MB to download and on disk",
     version=lambda: _npz.version(sample()) if has_only_sample() else "whole",
+    sample_size=lambda: _npz.size(sample()) if has_only_sample() else "",
 )
