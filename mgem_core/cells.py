@@ -14,7 +14,7 @@ from mgem_core import text
 from mgem_core.config import RunConfig
 from mgem_core.paper import MEASURES, SCALES, TABLES, Cell, Row, Scale, Table
 
-CLEAR = 2.0  # combined standard errors beyond which we call two numbers different
+COLLAPSE = 30.0  # points of ACC below the median of a configuration's seeds
 IN_TABLES = {  # fields that a table and its row decide, that `settings` has anyway, or that do not change what is learned
     *("benchmark", "method", "network", "domains", "tasks", "iterations", "batch_size", "memory"),
     *("modules", "splits", "solver", "strength", "lr", "seed"),
@@ -35,13 +35,19 @@ class Result:
     """What the runs of one row say: those of a single configuration."""
 
     means: dict[str, Mean]  # of ACC, FWD and BWD; a measure without meaning for the method is left out
-    acc: dict[int, float]  # by seed
+    by_seed: dict[str, dict[int, float]]  # what the means are over: measure → seed → value
     seeds: tuple[int, ...]  # in the means
     config: RunConfig  # with one of the seeds
     compared: int  # configurations among which this one was chosen on validation images; 0: it was not chosen so
-    chosen_on: tuple[int, ...]  # the seeds of that choice
+    chosen_on: tuple[int, ...]  # the seed of that choice, if there was one
     others: int  # configurations that could not be compared with it
     without_result: int  # runs of this configuration that diverged or failed
+
+    @property
+    def collapsed(self) -> dict[int, float]:
+        """The seeds that ended far below the others, with their ACC: there, no mean and no interval says much."""
+        acc = self.by_seed["acc"]
+        return {seed: value for seed, value in acc.items() if value < np.median([*acc.values()]) - COLLAPSE}
 
 
 class Difference(NamedTuple):
@@ -49,14 +55,14 @@ class Difference(NamedTuple):
 
     value: float
     error: float  # both errors combined; NaN: unknown
-    is_clear: bool  # is it larger than CLEAR such errors? Otherwise nothing is claimed
+    is_clear: bool  # does its 95 % interval exclude zero? Otherwise nothing is claimed
 
 
 def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Result | None:
     """What the runs of a frame of frames.runs say about a row of a table; None if none of them belongs there.
 
-    Of several configurations, such as several strengths, the one with the highest mean accuracy on validation images is
-    taken, over the seeds that all of them share. The means are over its other seeds if it has any, otherwise over all.
+    Of several configurations, such as several strengths, the one with the highest accuracy on validation images is taken,
+    with the first seed that all of them share. The means are over its other seeds if it has any, otherwise over that one.
     """
     mine = runs[belongs(runs, table, scale, row)]
     finished = mine[mine["status"] == "finished"].drop_duplicates(["configuration", "seed"], keep="last")
@@ -69,7 +75,7 @@ def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Res
     ended_early = mine[(mine["configuration"] == configuration) & mine["status"].isin(["diverged", "failed"])]
     return Result(
         means={name: found for name in MEASURES if (found := _mean(reported[name])).seeds},
-        acc={int(seed): float(acc) for seed, acc in zip(reported["seed"], reported["acc"], strict=True)},
+        by_seed={name: reported.set_index("seed")[name].dropna().astype(float).to_dict() for name in MEASURES},
         seeds=tuple(sorted(map(int, reported["seed"]))),
         config=RunConfig.model_validate_json(configuration),
         compared=compared,
@@ -90,11 +96,11 @@ def _without_broken(finished: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def choose_configuration(finished: pd.DataFrame) -> tuple[str, list[int], int]:
-    """The configuration with the highest mean validation accuracy, the seeds of that choice, and among how many it was.
+    """The configuration with the highest validation accuracy, the seed of that choice, and among how many it was.
 
-    They are compared over the seeds that all configurations share; if there is no such seed, those configurations are
-    compared that share the seed that most of them have. All must have held out the same share of images, the most common
-    one. Of equal ones, the one with more seeds is taken, then the first.
+    They are compared with the first seed that all configurations share, so that the others have no part in the choice; if
+    there is no such seed, those configurations are compared that have the seed that most of them have. All must have held
+    out the same share of images, the most common one. Of equal ones, the one with more seeds is taken, then the first.
     Where fewer than two can be compared, it is the configuration with the most seeds, chosen on no seed and among none.
     """
     order = list(dict.fromkeys(finished["configuration"]))
@@ -107,9 +113,9 @@ def choose_configuration(finished: pd.DataFrame) -> tuple[str, list[int], int]:
     if len(compared) < 2:
         return max(order, key=lambda one: count[one]), [], 0
     shared = table[compared].dropna()
-    mean = shared.mean()
-    best = max((one for one in order if one in mean.index), key=lambda one: (round(mean[one], 9), count[one]))
-    return best, [int(seed) for seed in shared.index], len(compared)
+    seed, accuracy = int(shared.index[0]), shared.iloc[0]
+    best = max((one for one in order if one in accuracy.index), key=lambda one: (round(accuracy[one], 9), count[one]))
+    return best, [seed], len(compared)
 
 
 def belongs(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> np.ndarray:
@@ -152,23 +158,25 @@ def _mean(values: pd.Series) -> Mean:
 
 
 def difference(ours: Mean | None, printed: Cell | None) -> Difference | None:
-    """None if one of the two is not known."""
+    """None if one of the two is not known. The interval is Student's, with the degrees of freedom of our seeds."""
+    from scipy.special import stdtrit  # takes a third of a second, which most commands need not wait for
+
     if ours is None or printed is None:
         return None
     value, error = ours.mean - printed.mean, math.hypot(ours.error, printed.error)
-    return Difference(value, error, bool(abs(value) > CLEAR * error))
+    return Difference(value, error, ours.seeds > 1 and bool(abs(value) > stdtrit(ours.seeds - 1, 0.975) * error))
 
 
 def in_words(result: Result) -> str:
     """Which configuration it is, how it was chosen, and over which seeds the means are."""
     if result.compared:
         how = f"chosen among {result.compared} configurations by validation on {_seeds(result.chosen_on)}"
-        is_same = bool(set(result.seeds) & set(result.chosen_on))
-        same = "the same seed" if len(result.seeds) == 1 else "the same seeds"
-        how += f"; means over {same if is_same else _seeds(result.seeds)}"
+        how += f"; means over {'the same seed' if result.seeds == result.chosen_on else _seeds(result.seeds)}"
     else:
         how = "" if not result.others else "has the most seeds, was not chosen on validation data; "
         how += f"means over {_seeds(result.seeds)}"
+    for seed, acc in result.collapsed.items():
+        how += f"; seed {seed} collapsed, with an ACC of {acc:.1f}"
     if result.others:
         how += f"; {text.pluralize(result.others, 'other configuration')} could not be compared"
     if result.without_result:

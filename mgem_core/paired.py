@@ -84,13 +84,16 @@ def in_words(verdict: Verdict) -> str:
     if found is None:
         return f"{line} and {baseline} cannot be compared: they have no common range, or an unknown result."
     more = "more" if found.mean > 0 else "less"
+    is_same = abs(found.mean) < 0.05  # what rounds to zero has no direction
     interval = f"95 %: {signed(found.low)} … {signed(found.high)}, {seeds} seeds"
     if verdict.at_equal_x:
         where = "" if verdict.common >= MOST else f", over the {100 * verdict.common:.0f} % of the range that both cover"
-        sentence = f"At equal retention {line} learns {abs(found.mean):.1f} % {more} than {baseline}{where} ({interval})"
+        amount = "as much as" if is_same else f"{abs(found.mean):.1f} % {more} than"
+        sentence = f"At equal retention {line} learns {amount} {baseline}{where} ({interval})"
     else:
         best = "at the best strength, chosen on other seeds"
-        sentence = f"{line} ends with {abs(found.mean):.1f} points {more} ACC than {baseline} ({best}; {interval})"
+        amount = "the same ACC as" if is_same else f"{abs(found.mean):.1f} points {more} ACC than"
+        sentence = f"{line} ends with {amount} {baseline} ({best}; {interval})"
     if verdict.distinguishable:
         return f"{sentence}."
     excludes_zero = found.low > 0 or found.high < 0  # but not the wider interval that several comparisons need

@@ -82,11 +82,23 @@ def test_the_best_configuration_on_validation_is_chosen_and_reported_on_the_othe
     assert "means over seeds 1, 2" in in_words(found)
 
 
-def test_without_other_seeds_the_means_are_over_those_of_the_choice_and_it_is_said():
-    runs = [run(seed, 80.0 + q, 70.0 + q, strength=q) for seed in (0, 1) for q in (0.3, 1.0)]
+def test_of_seeds_that_all_configurations_have_the_first_decides_alone_so_that_the_others_have_no_part_in_it():
+    runs = [run(seed, 80.0 + q, 70.0 + (q if seed == 2 else -q), strength=q) for seed in (4, 2, 3) for q in (0.3, 1.0)]
     found = result(*runs)
-    assert (found.config.strength, found.seeds, found.chosen_on) == (1.0, (0, 1), (0, 1))
-    assert "means over the same seeds" in in_words(found)
+    assert (found.config.strength, found.seeds, found.chosen_on) == (1.0, (3, 4), (2,))
+
+
+def test_without_another_seed_the_numbers_are_those_of_the_choice_and_it_is_said():
+    found = result(*(run(0, 80.0 + q, 70.0 + q, strength=q) for q in (0.3, 1.0)))
+    assert (found.config.strength, found.seeds, found.chosen_on) == (1.0, (0,), (0,))
+    assert "means over the same seed" in in_words(found)
+
+
+def test_a_seed_that_collapsed_is_named():
+    found = result(*(run(seed, acc) for seed, acc in ((0, 84.0), (1, 86.0), (2, 15.9), (3, 85.0))))
+    assert found.collapsed == {2: 15.9}
+    assert "; seed 2 collapsed, with an ACC of 15.9" in in_words(found)
+    assert result(run(0, 84.0), run(1, 60.0), run(2, 70.0)).collapsed == {}
 
 
 def test_only_seeds_that_all_configurations_have_decide():
@@ -144,11 +156,13 @@ def test_settings_that_are_not_the_default_are_named():
     )
 
 
-def test_a_difference_is_claimed_only_beyond_two_combined_standard_errors():
+def test_a_difference_is_claimed_only_beyond_its_interval_which_few_seeds_make_wide():
     printed = Cell(80.0, 0.3)
-    assert difference(Mean(81.1, 0.4, 3), printed) == (pytest.approx(1.1), pytest.approx(0.5), True)
-    assert not difference(Mean(80.9, 0.4, 3), printed).is_clear
-    assert difference(Mean(78.9, 0.4, 3), printed).is_clear
+    assert difference(Mean(82.2, 0.4, 3), printed) == (pytest.approx(2.2), pytest.approx(0.5), True)  # 4.30 errors
+    assert not difference(Mean(82.1, 0.4, 3), printed).is_clear
+    assert difference(Mean(77.8, 0.4, 3), printed).is_clear
+    assert difference(Mean(81.3, 0.4, 6), printed).is_clear  # 2.57 errors
+    assert not difference(Mean(85.0, 0.4, 2), printed).is_clear  # 12.7 errors
 
 
 def test_one_seed_has_no_error_and_claims_nothing():

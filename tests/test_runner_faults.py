@@ -61,7 +61,7 @@ def everything(store):
     return run["status"], run["matrix"], run["fingerprint"], probes, frames.matrix(store, 1).to_dict("records")
 
 
-def tick_until(one: Runner, condition):
+def do_rounds_until(one: Runner, condition):
     until(lambda: one.do_round() is None or condition())
 
 
@@ -82,9 +82,9 @@ def test_a_run_never_goes_on_from_a_checkpoint_that_is_ahead_of_the_store(home, 
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
-    tick_until(one, lambda: one_run(store)["task"] == tasks_before)
+    do_rounds_until(one, lambda: one_run(store)["task"] == tasks_before)
     copy_store(home, "older.db")
-    tick_until(one, lambda: store.checkpoint(1).exists() and read_header(store.checkpoint(1).read_bytes()).task == 3)
+    do_rounds_until(one, lambda: store.checkpoint(1).exists() and read_header(store.checkpoint(1).read_bytes()).task == 3)
     store.close()
     restore_store(home, "older.db")
 
@@ -99,9 +99,9 @@ def test_a_store_that_is_ahead_of_the_checkpoint_is_cut_back_to_it(home, expecte
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool(1))
-    tick_until(one, lambda: one_run(store)["task"] == 2 and one_run(store)["step"] == 3)
+    do_rounds_until(one, lambda: one_run(store)["task"] == 2 and one_run(store)["step"] == 3)
     older = store.checkpoint(1).read_bytes()
-    tick_until(one, lambda: one_run(store)["task"] == 3)
+    do_rounds_until(one, lambda: one_run(store)["task"] == 3)
     store.checkpoint(1).write_bytes(older)
     pool = InlinePool()
     assert Runner(store, pool).work(0) == "idle"
@@ -175,7 +175,7 @@ def test_a_damaged_checkpoint_beside_the_store_means_starting_again(home, expect
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
-    tick_until(one, lambda: store.checkpoint(1).exists())
+    do_rounds_until(one, lambda: store.checkpoint(1).exists())
     damaged = bytearray(store.checkpoint(1).read_bytes())
     damaged[len(damaged) // 2] ^= 1
     store.checkpoint(1).write_bytes(damaged)
@@ -189,11 +189,11 @@ def test_a_run_interrupted_under_other_code_starts_again_and_is_stored_under_the
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
-    tick_until(one, lambda: store.checkpoint(1).exists())
+    do_rounds_until(one, lambda: store.checkpoint(1).exists())
     old_key, old = one_run(store)["key"], store.checkpoint(1).read_bytes()
     monkeypatch.setattr(keys, "code_version", lambda *run: "newer")
     one = Runner(store, InlinePool())
-    tick_until(one, lambda: one_run(store)["notice"])
+    do_rounds_until(one, lambda: one_run(store)["notice"])
     assert store.checkpoint(1).with_name("1.pt.set-aside").read_bytes() == old
     assert one.work(0) == "idle"
     assert everything(store) == expected

@@ -22,8 +22,8 @@ from paper.table_rows import COLUMNS, DAGGER, choices_in_words, table_rows
 IN_URL: dict[str, Any] = {"bind": "query-params"}
 EXPLANATION = (
     "The paper does not say what its ± is; we take it for a standard error, as ours is. Differences are ours minus the "
-    "paper's, with both errors combined; bold where they exceed two of these errors. One seed has no error, so nothing is "
-    "claimed of it."
+    "paper's, with both errors combined; bold where zero lies outside their 95 % interval (Student's t over our seeds, not "
+    "corrected for the number of cells). One seed has no error, so nothing is claimed of it."
 )
 SHORT_EXPLANATION = (
     "These are other tasks than the paper's, so the differences show the scale as well as the method, and none is marked."

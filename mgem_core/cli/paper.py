@@ -25,7 +25,8 @@ BINARY = ("png", "pdf", "parquet")
 LEGEND = """
 ACC, FWD and BWD in percent; in parentheses ours minus the paper's. Our ± is the standard error over seeds. The paper does
 not say what its ± is; we take it for a standard error.
-*  the difference exceeds two standard errors, both combined; at the short scale none is marked"""
+*  zero lies outside the 95 % interval of the difference (Student's t over our seeds, not corrected for the number of
+   cells); at the short scale none is marked"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

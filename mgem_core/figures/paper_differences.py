@@ -1,4 +1,4 @@
-"""What the rows of a table of the paper tell of each other: ACC against that of GEM, within the seeds that both have."""
+"""What the rows of a table of the paper tell of each other: differences from GEM, within the seeds that both have."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,39 +7,41 @@ import numpy as np
 
 from mgem_core.figures.paper_table import Entry
 from mgem_core.paired import LEAST_SEEDS, Estimate, estimate, excluding_zero
-from mgem_core.text import signed
+from mgem_core.text import pluralize, signed
 
 BASELINE = "GEM"
 
 
 class RowDifference(NamedTuple):
-    """ACC of a row minus that of the baseline, each at the settings that were chosen for it."""
+    """A measure of a row minus that of the baseline, each at the settings that were chosen for it."""
 
     label: str
-    acc: Estimate | None  # in points; None: too few shared seeds
+    estimate: Estimate | None  # in points; None: too few shared seeds, or some collapsed
     is_distinct: bool  # does the interval exclude zero, after Holm's correction over the rows?
+    collapsed: dict[int, float]  # seeds of the row that collapsed, with their ACC
 
 
-def row_differences(entries: Sequence[Entry], source: str) -> list[RowDifference]:
+def row_differences(entries: Sequence[Entry], source: str, measure: str = "acc") -> list[RowDifference]:
     """Every other row of this source against the baseline; none if the source has no baseline."""
-    acc = {entry.row.label: _unbiased_acc(entry) for entry in entries if entry.source == source}
-    if BASELINE not in acc:
+    results = {entry.row.label: entry.result for entry in entries if entry.source == source and entry.result}
+    if BASELINE not in results:
         return []
-    found = {label: _difference(of_row, acc[BASELINE]) for label, of_row in acc.items() if label != BASELINE}
-    known = [label for label, one in found.items() if one]
-    distinct = dict(zip(known, excluding_zero([found[label] for label in known]), strict=True))
-    return [RowDifference(label, one, distinct.get(label, False)) for label, one in found.items()]
-
-
-def _unbiased_acc(entry: Entry) -> dict[int, float]:
-    """ACC by seed, without the seeds on which the settings were chosen."""
-    result = entry.result
-    return {seed: acc for seed, acc in result.acc.items() if seed not in result.chosen_on} if result else {}
-
-
-def _difference(of_row: dict[int, float], of_baseline: dict[int, float]) -> Estimate | None:
-    seeds = sorted(of_row.keys() & of_baseline.keys())
-    return estimate(np.array([of_row[seed] - of_baseline[seed] for seed in seeds])) if len(seeds) >= LEAST_SEEDS else None
+    values = {
+        label: {seed: value for seed, value in result.by_seed[measure].items() if seed not in result.chosen_on}
+        for label, result in results.items()
+    }
+    found: dict[str, Estimate] = {}
+    for label, of_row in values.items():
+        seeds = sorted(of_row.keys() & values[BASELINE].keys())
+        if label != BASELINE and len(seeds) >= LEAST_SEEDS and not results[label].collapsed:
+            one = estimate(np.array([of_row[seed] - values[BASELINE][seed] for seed in seeds]))
+            found |= {label: one} if one else {}
+    distinct = dict(zip(found, excluding_zero([*found.values()]), strict=True))
+    return [
+        RowDifference(label, found.get(label), distinct.get(label, False), result.collapsed)
+        for label, result in results.items()
+        if label != BASELINE
+    ]
 
 
 def title(source: str) -> str:
@@ -47,19 +49,30 @@ def title(source: str) -> str:
 
 
 def in_words(differences: Sequence[RowDifference]) -> list[str]:
-    """The rows with more ACC than the baseline, with less, those of which this cannot be told, and those with few seeds."""
-    groups: tuple[list[str], ...] = ([], [], [], [])
-    more, less, unclear, few = groups
-    for one in differences:
-        if one.acc is None:
-            few.append(one.label)
-        else:
-            group = unclear if not one.is_distinct else more if one.acc.mean > 0 else less
-            group.append(f"{one.label} {with_interval(one.acc)}")
-    titles = [f"More ACC than {BASELINE}", f"Less ACC than {BASELINE}", "No difference can be told"]
-    titles.append(f"Fewer than {LEAST_SEEDS} seeds to compare")
-    return [f"{title}: {', '.join(rows)}." for title, rows in zip(titles, groups, strict=True) if rows]
+    """The rows with more ACC than the baseline, with less, those of which this cannot be told, and why."""
+    known = [(one, one.estimate) for one in differences if one.estimate]
+    told = {sign: [_named(*pair) for pair in known if pair[0].is_distinct and sign * pair[1].mean > 0] for sign in (1, -1)}
+    groups = {
+        f"More ACC than {BASELINE}": told[1],
+        f"Less ACC than {BASELINE}": told[-1],
+        f"No difference can be told, corrected for {pluralize(len(known), 'comparison')}": [
+            _named(*pair) for pair in known if not pair[0].is_distinct
+        ],
+        "Not compared, because some seeds collapsed": [
+            f"{one.label} (ACC {', '.join(f'{acc:.1f} in seed {seed}' for seed, acc in one.collapsed.items())})"
+            for one in differences
+            if one.collapsed
+        ],
+        f"Fewer than {LEAST_SEEDS} seeds besides the one on which settings were chosen": [
+            one.label for one in differences if not one.estimate and not one.collapsed
+        ],
+    }
+    return [f"{heading}: {', '.join(rows)}." for heading, rows in groups.items() if rows]
 
 
-def with_interval(acc: Estimate) -> str:
-    return f"{signed(acc.mean, 2)} (95 %: {signed(acc.low, 2)} … {signed(acc.high, 2)}, {acc.seeds} seeds)"
+def _named(one: RowDifference, found: Estimate) -> str:
+    return f"{one.label} {with_interval(found)}"
+
+
+def with_interval(found: Estimate) -> str:
+    return f"{signed(found.mean, 2)} (95 %: {signed(found.low, 2)} … {signed(found.high, 2)}, {found.seeds} seeds)"

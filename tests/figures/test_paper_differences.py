@@ -13,7 +13,7 @@ GEM = {1: 80.0, 2: 70.0, 3: 90.0, 4: 85.0, 5: 60.0}  # seeds differ much more th
 
 
 def entry(label, acc, chosen_on=(), source="ours"):
-    result = Result({}, acc, tuple(acc), RunConfig(), 0, chosen_on, 0, 0)
+    result = Result({}, {"acc": acc}, tuple(acc), RunConfig(), 0, chosen_on, 0, 0)
     return Entry(ROWS[label], source, {}, {}, result)
 
 
@@ -35,7 +35,7 @@ def test_a_small_difference_that_all_seeds_share_is_told():
 def test_a_difference_that_varies_between_seeds_is_not_told():
     entries = [entry("GEM", GEM), entry("d-GEM", shifted(3, -1, 2, -1, 2))]
     (unclear,) = in_words(row_differences(entries, "ours"))
-    assert unclear.startswith("No difference can be told: d-GEM +1.00 (")
+    assert unclear.startswith("No difference can be told, corrected for 1 comparison: d-GEM +1.00 (")
 
 
 def test_the_more_rows_the_more_a_difference_must_show():
@@ -52,7 +52,16 @@ def test_the_more_rows_the_more_a_difference_must_show():
     ids=["three seeds", "chosen on two of five", "other seeds"],
 )
 def test_nothing_is_told_of_few_seeds_without_those_of_the_choice(row):
-    assert in_words(row_differences([entry("GEM", GEM), row], "ours")) == ["Fewer than 4 seeds to compare: d-GEM."]
+    assert in_words(row_differences([entry("GEM", GEM), row], "ours")) == [
+        "Fewer than 4 seeds besides the one on which settings were chosen: d-GEM."
+    ]
+
+
+def test_a_row_of_which_a_seed_collapsed_is_not_compared_and_it_is_said():
+    entries = [entry("GEM", GEM), entry("d-GEM", {**GEM, 3: 15.9})]
+    assert in_words(row_differences(entries, "ours")) == [
+        "Not compared, because some seeds collapsed: d-GEM (ACC 15.9 in seed 3)."
+    ]
 
 
 def test_sources_are_not_mixed_and_without_gem_there_is_nothing_to_compare_with():
