@@ -270,7 +270,7 @@ FIGURES: dict[str, PaperFigure] = {  # by the names of their presets, and of the
     "figure-2": PaperFigure(
         "Figure 2 · Keeping and learning, step by step",
         "How much the update z keeps of the old task, ⟨g_s,z⟩, against how much it learns of the new one, ⟨g_t,z⟩: a line "
-        "per method, a point per memory strength, averaged over the steps of task 2 on Split CIFAR100.",
+        "per method, a point per memory strength, averaged over steps of task 2 on Split CIFAR100.",
         "frontier",
         has_axes=True,
     ),

@@ -24,6 +24,7 @@ from mgem_core.text import pluralize
 from paper.run_this import ask_to_run
 
 PLOT_HEIGHT = 420  # pixels, unless a figure says otherwise
+RESTRICTED = {"always": "every step restricted", "violation": "steps restricted when violated"}
 AS_IN_PAPER: dict[Axes, str] = {"unit": AXES["unit"], "raw": "raw, as in the paper"}
 
 
@@ -106,8 +107,8 @@ def scale_in_words(runs: pd.DataFrame) -> str:
 
     benchmarks = ", ".join(benchmark_title(name) for name in analysis.benchmarks(runs))
     steps = f"{values('tasks')} tasks × {values('iterations')} steps × {values('batch_size')} images"
-    triggers = set(runs.loc[runs["strength"] > 0, "trigger"])  # at 0, both do the same
-    restricted = ["every step restricted"] if triggers == {"always"} else []
+    triggers = runs.loc[runs["strength"] > 0, "trigger"].unique()  # at 0, both do the same
+    restricted = [RESTRICTED[trigger] for trigger in triggers]
     asked = [f"solved at {where}, not trained" for where in runs[published.STEPS_OF].dropna().unique()]
     parts = [benchmarks, steps, f"memory {values('memory')}", f"learning rate {values('lr')}", *restricted, *asked]
     return ", ".join(parts)

@@ -99,6 +99,7 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
                     "y": [None if math.isnan(value) else value for value in of[name]],
                     "error_y": {
                         "array": of[f"{name}_sem"].fillna(0).tolist(),
+                        "visible": bool(of[f"{name}_sem"].notna().any()),
                         "thickness": 1,
                         "width": 3,
                         "color": "#808080",
@@ -146,7 +147,7 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
         for number, (line, (color, _, _)) in enumerate(styles.items()):
             of = rows[rows["line"] == line].set_index("network").reindex(networks)
             at = [i + (number - (len(styles) - 1) / 2) * width for i in range(len(networks))]
-            error = of[f"{name}_sem"].fillna(0)
+            error = of[f"{name}_sem"]  # NaN, of one seed, draws nothing
             if name == "acc":
                 axes.errorbar(at, of[name], error, fmt="o", color=color, label=line, elinewidth=0.9, zorder=2)
             else:
@@ -164,12 +165,12 @@ def subtitle(rows: pd.DataFrame, view: View) -> str:
     """The seeds of the means, the strengths, and whether anything was learned."""
     fewest, most = rows["seeds"].min(), rows["seeds"].max()
     seeds = f"{fewest} to {text.pluralize(most, 'seed')}" if fewest < most else text.pluralize(most, "seed")
-    means = f"means over {seeds}, ± standard error" if most > 1 else "one seed, so there are no errors"
+    means = f"means over {seeds}, ± standard error" if most > 1 else "one seed, so there are no error bars"
     strengths = sorted({text.strength(q) for q in rows["q"]} - {text.MISSING})
     parts = [means, *([f"memory strength {', '.join(strengths)}"] if strengths else [])]
     if ((rows["acc"] - rows["chance"]).abs() < BY_CHANCE).all():
         chance = " or ".join(f"{value:g} %" for value in rows["chance"].unique())
-        parts.append(f"no ACC is more than a point from chance, {chance}: it tells nothing")
+        parts.append(f"no ACC is more than a point from chance, {chance}, so only time and memory can be compared")
     return "; ".join(parts)
 
 

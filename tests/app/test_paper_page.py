@@ -213,7 +213,8 @@ def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_pat
     assert len(plots) == len(FIGURES)
     words = texts(page)
     assert "No results of ours for this figure" not in words
-    scale = "Ours: MNIST Permutations (5,000 digits), 2 tasks × 5 steps × 10 images, memory 20, learning rate 0.1."
+    scale = "Ours: MNIST Permutations (5,000 digits), 2 tasks × 5 steps × 10 images, memory 20, learning rate 0.1, "
+    scale += "steps restricted when violated."
     assert words.replace("\\", "").count(scale) == 3
     assert "old task s = 1, new task t = 2" in words.replace("\\", "")
     formats = [one.proto.label for one in page.get("download_button")]

@@ -82,7 +82,7 @@ def test_the_subtitle_claims_no_error_of_one_seed_and_names_the_strengths():
     one = [run("vgg", "GEM", 0, 60.0), run("vgg", "Single", 0, 50.0, strength=np.nan)]
     two = [*one, run("vgg", "GEM", 1, 62.0)]
     subtitles = [networks.subtitle(networks.by_network(pd.DataFrame(runs)), View()) for runs in (one, two)]
-    assert subtitles[0] == "one seed, so there are no errors; memory strength 0.5"
+    assert subtitles[0] == "one seed, so there are no error bars; memory strength 0.5"
     assert subtitles[1] == "means over 1 to 2 seeds, ± standard error; memory strength 0.5"
 
 
