@@ -15,7 +15,7 @@ from mgem_core.published.recorded import ask_recording
 from mgem_core.store import Store
 from mgem_core.sweeps import SweepSpec
 
-STRENGTHS = [3.0, 10.0]  # besides those of the paper, which end at 1
+STRENGTHS = [1.5, 2.0, 3.0, 4.5, 6.5, 10.0]  # besides those of the paper, which end at 1
 RECORDED = {**PRESETS["figure-2"].spec.base, "strength": 0.5, "trigger": "violation", "probe_every": 0, "snap_every": 25}
 
 
