@@ -1,9 +1,11 @@
 """What the rows of a table of the paper tell of each other: differences from GEM, within the seeds that both have."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from mgem_core.figures.paper_table import Entry
 from mgem_core.paired import LEAST_SEEDS, Estimate, estimate, excluding_zero
@@ -42,6 +44,22 @@ def row_differences(entries: Sequence[Entry], source: str, measure: str = "acc")
         for label, result in results.items()
         if label != BASELINE
     ]
+
+
+def with_differences(rows: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataFrame:
+    """A row per entry (`paper_table.tidy`), with its difference from the baseline in ACC: mean, interval and verdict."""
+    if rows.empty:
+        return rows
+    found = {
+        (source, one.label): (one.estimate.mean, one.estimate.low, one.estimate.high, one.is_distinct)
+        for source in rows["source"].unique()
+        for one in row_differences(entries, source)
+        if one.estimate
+    }
+    names = [f"acc_minus_{BASELINE.lower()}{part}" for part in ("", "_low", "_high", "_is_distinct")]
+    unknown = (math.nan, math.nan, math.nan, False)
+    values = [found.get(key, unknown) for key in zip(rows["source"], rows["method"], strict=True)]
+    return rows.assign(**dict(zip(names, zip(*values, strict=True), strict=True)))
 
 
 def title(source: str) -> str:

@@ -7,6 +7,7 @@ from mgem_core.analysis import Axes, View
 from mgem_core.errors import UsageError
 from mgem_core.figures import FIGURES, cones
 from mgem_core.figures.files import export, table_file
+from mgem_core.figures.paper_differences import with_differences
 from mgem_core.figures.paper_table import Entry, latex, tidy
 from mgem_core.figures.published_selection import select_published
 from mgem_core.paper import FIGURES as PAPER_FIGURES
@@ -19,7 +20,7 @@ def as_file(table: Table, scale: Scale, found: Sequence[Entry], format: str) -> 
     """The content of a file in one of these formats."""
     if format == "latex":
         return latex(table, scale, found).encode()
-    return table_file(tidy(table, scale, found), format)
+    return table_file(with_differences(tidy(table, scale, found), found), format)
 
 
 def file_name(table: Table, scale: Scale, format: str) -> str:

@@ -1,10 +1,11 @@
 """What the rows of a table of the paper tell of each other: only what the seeds that they share carry."""
 
+import pandas as pd
 import pytest
 
 from mgem_core import RunConfig
 from mgem_core.cells import Result
-from mgem_core.figures.paper_differences import in_words, row_differences
+from mgem_core.figures.paper_differences import in_words, row_differences, with_differences
 from mgem_core.figures.paper_table import Entry
 from mgem_core.paper import TABLES
 
@@ -68,3 +69,13 @@ def test_sources_are_not_mixed_and_without_gem_there_is_nothing_to_compare_with(
     entries = [entry("GEM", GEM, source="your runs"), entry("d-GEM", GEM), entry("EWC", GEM, source="your runs")]
     assert row_differences(entries, "ours") == []
     assert [one.label for one in row_differences(entries, "your runs")] == ["EWC"]
+
+
+def test_files_have_the_differences_of_each_source():
+    entries = [entry("GEM", GEM), entry("d-GEM", shifted(0.5, 0.6, 0.4, 0.5, 0.5)), entry("EWC", {7: 1.0})]
+    rows = pd.DataFrame({"method": ["GEM", "d-GEM", "EWC"], "source": "ours"})
+    found = with_differences(rows, entries).set_index("method")
+    assert found.loc["d-GEM", "acc_minus_gem"] == pytest.approx(0.5)
+    assert found.loc["d-GEM", "acc_minus_gem_low"] == pytest.approx(0.41, abs=0.01)
+    assert found["acc_minus_gem_is_distinct"].tolist() == [False, True, False]
+    assert found["acc_minus_gem"].isna().tolist() == [True, False, True]
