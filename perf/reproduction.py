@@ -104,9 +104,9 @@ def print_strengths(name: str, lr: float = 0.1) -> None:
 
 
 def print_claims() -> None:
-    print("\n| claim | the paper's evidence | what we measured | |\n|---|---|---|---|")
     for one in CLAIMS:
-        print(f"| {one.claim} | {one.evidence} | {one.measured} | **{one.verdict}** |")
+        print("\n".join([f"\n**{one.claim}** *{one.verdict.capitalize()}.*", f"\nThe paper: {one.evidence} We find:\n"]))
+        print("\n".join(f"- {point}" for point in one.measured))
 
 
 def main() -> None:

@@ -24,8 +24,8 @@ def show_claims() -> None:
     st.subheader("What the paper claims, and what we find")
     for claim in claims.CLAIMS:
         with st.expander(f"{escape_markdown(claim.claim)} **{claim.verdict.capitalize()}.**"):
-            evidence, measured = map(escape_markdown, (claim.evidence, claim.measured))
-            st.markdown(f"**The paper:** {evidence}\n\n**We measured:** {measured}")
+            points = [f"- {escape_markdown(point)}" for point in claim.measured]
+            st.markdown("\n".join([f"**The paper:** {escape_markdown(claim.evidence)}\n\n**We find:**\n", *points]))
 
 
 @session.explain_errors

@@ -239,7 +239,7 @@ def test_a_figure_of_runs_that_were_not_probed_is_explained(store, shipped, tmp_
 def test_claims_are_shown_once_there_are_some(store, monkeypatch):
     monkeypatch.setattr(claims, "CLAIMS", [])
     assert "What the paper claims" not in texts(open_paper())
-    claims.CLAIMS.append(Claim("Splits help.", "Table 1", "ACC +0.1 ± 0.2", "cannot be told"))
+    claims.CLAIMS.append(Claim("Splits help.", "Table 1", ("ACC +0.1 ± 0.2",), "cannot be told"))
     page = open_paper()
     assert "What the paper claims, and what we find" in texts(page)
     assert "ACC +0.1 ± 0.2" in texts(page).replace("\\", "")
