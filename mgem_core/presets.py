@@ -116,8 +116,8 @@ _FIGURES: dict[str, dict[Scale, tuple[SweepSpec, str]]] = {  # and what a figure
             "BWD against FWD after 20 tasks of Split CIFAR100",
         ),
         "short": (
-            _lines(_SHORT_CIFAR, [9], [2], SHORT_STRENGTHS, 2),
-            "3 of the 20 tasks, 20 of the 100 steps per task, half the memory, 3 of the 7 lines, 4 strengths, 2 seeds",
+            _lines(_SHORT_CIFAR, [9], [2], SHORT_STRENGTHS, 4),
+            "3 of the 20 tasks, 20 of the 100 steps per task, half the memory, 3 of the 7 lines, 4 strengths, 4 seeds",
         ),
     },
     "figure-4": {
