@@ -287,4 +287,8 @@ FIGURES: dict[str, PaperFigure] = {  # by the names of their presets, and of the
         "networks",
         has_lines=False,
     ),
+    "figure-5": PaperFigure(
+        "Figure 5 · Images of the domains",
+        "Benchmarks in which every task has images of another domain: Digit-Five and DomainNet in the paper.",
+    ),
 }

@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache, partial
+from itertools import groupby
 from typing import Any, NamedTuple, cast
 
 import components
@@ -13,7 +14,7 @@ from text import benchmark_title, escape_markdown
 
 from mgem_core import UsageError, analysis, paired, published
 from mgem_core.analysis import Axes, View
-from mgem_core.figures import FIGURES, FORMATS, PlainFigure, cones
+from mgem_core.figures import FIGURES, FORMATS, PlainFigure, cones, samples
 from mgem_core.figures.paper_files import figure_file, figure_file_name, figure_formats
 from mgem_core.figures.published_selection import select_published
 from mgem_core.paired import LEAST_SEEDS, Verdict
@@ -34,7 +35,7 @@ def show_figure(name: str) -> None:
     st.subheader(about.title)
     st.caption(escape_markdown(about.caption))
     if not about.shown_by:
-        show_cones(name)
+        {"figure-1": show_cones, "figure-5": show_samples}[name](name)
     elif published.read(name)[0].empty:
         st.info("No results of ours for this figure come with this version.")
     else:
@@ -46,6 +47,24 @@ def show_cones(name: str) -> None:
     drawn = cones.screen()
     components.show_plot(drawn, name, cones.in_words(), height=drawn["layout"]["height"])
     st.caption(cones.in_words())
+    show_export_menu(name, View())
+
+
+def show_samples(name: str) -> None:
+    """Only when asked: to read the images takes seconds."""
+    if not st.session_state.get("shows samples"):
+        st.button("Show images", on_click=lambda: st.session_state.update({"shows samples": True}))
+        return
+    try:
+        strips = samples.strips()
+    except UsageError as error:
+        st.info(escape_markdown(str(error)))
+        return
+    for benchmark, group in groupby(strips, key=lambda strip: strip.benchmark):
+        st.markdown(f"**{escape_markdown(benchmark)}**")
+        for strip in group:
+            st.image(strip.pixels, escape_markdown(strip.domain), width="stretch")
+    st.caption("`mgem data list` says which other domains there are, and how to get them.")
     show_export_menu(name, View())
 
 

@@ -1,11 +1,11 @@
 """The tables and figures of the paper, beside our runs, as files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mgem_core import published
 from mgem_core.analysis import Axes, View
 from mgem_core.errors import UsageError
-from mgem_core.figures import FIGURES, cones
+from mgem_core.figures import FIGURES, cones, samples
 from mgem_core.figures.files import export, table_file
 from mgem_core.figures.paper_differences import with_differences
 from mgem_core.figures.paper_table import Entry, latex, tidy
@@ -14,6 +14,10 @@ from mgem_core.paper import FIGURES as PAPER_FIGURES
 from mgem_core.paper import Scale, Table
 
 FORMATS = ("csv", "latex", "json", "parquet")  # of tables
+WITHOUT_RUNS: dict[str, tuple[tuple[str, ...], Callable[[str], bytes]]] = {  # figures: their formats, and what draws them
+    "figure-1": (cones.FORMATS, cones.as_file),
+    "figure-5": (samples.FORMATS, samples.as_file),
+}
 
 
 def as_file(table: Table, scale: Scale, found: Sequence[Entry], format: str) -> bytes:
@@ -38,14 +42,14 @@ def _ending(format: str) -> str:
 def figure_formats(name: str) -> tuple[str, ...]:
     """Those of a figure of the paper."""
     shown_by = PAPER_FIGURES[name].shown_by
-    return FIGURES[shown_by].formats if shown_by else cones.FORMATS
+    return FIGURES[shown_by].formats if shown_by else WITHOUT_RUNS[name][0]
 
 
 def figure_file(name: str, axes: Axes, format: str) -> bytes:
     """The content of a file with a figure of the paper, drawn from the results that come with the tool."""
     shown_by = PAPER_FIGURES[name].shown_by
     if not shown_by:
-        return cones.as_file(format)
+        return WITHOUT_RUNS[name][1](format)
     if published.read(name)[0].empty:
         raise UsageError(f"no results of ours for {name} come with this version; run its preset and export the sweep.")
     return export(select_published(name, View(axes=axes)), shown_by, format)

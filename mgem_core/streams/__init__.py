@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from mgem_core.streams._stream import Stream
 
 
@@ -61,6 +63,7 @@ class Benchmark:
     largest_task: int | None = None  # training images in the largest task; None: all are as large as the smallest
     # What the field `domains` of a run may name, and the data of each; None: built in. Empty: there is no such choice.
     domains: Mapping[str, Dataset | None] = field(default_factory=dict)
+    sample: Callable[[str, int], tuple[str, np.ndarray]] | None = None  # (domain, count) → its title, so many of its images
     domain_root: Callable[[], Path] | None = None  # where the folder of any other domain belongs; None: there are no others
 
     def other_domains(self) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mgem_core.randomness import rng
 from mgem_core.streams import Benchmark, Dataset, _npz, mnist, mnist_m, register, svhn, usps
 from mgem_core.streams._digits import CLASSES, SHAPE, Digits
-from mgem_core.streams._domains import Images, Parts, as_digits, choose_domains, digit_stream
+from mgem_core.streams._domains import Images, Parts, as_digits, choose_domains, digit_stream, spread
 from mgem_core.streams._rendered import PACKAGES, render_digits
 
 if TYPE_CHECKING:
@@ -73,6 +73,10 @@ def _draw(part: Images, count: int, generator: np.random.Generator) -> Images:
     return Images(as_digits(part.pixels[chosen]), part.labels[chosen])
 
 
+def sample(domain: str, count: int) -> tuple[str, np.ndarray]:
+    return DOMAINS[domain].title, spread(DOMAINS[domain].read()[0].pixels, count)
+
+
 # The paper trains for 20 epochs of 5,000 images and does not give the size of the memory.
 # The learning rate is the default, 0.1. Accuracy on held-out images with seed 0, 5 tasks × 40 steps of 64 images, at 0.01 /
 # 0.03 / 0.1 / 0.3: single 37.8 / 42.7 / 64.8 / 50.2, GEM at strength 0.3 47.0 / 51.2 / 69.9 / 67.4, independent at the last
@@ -94,5 +98,6 @@ register(
         packages=PACKAGES,
         largest_task=TRAIN,
         domains={name: domain.dataset for name, domain in DOMAINS.items()},
+        sample=sample,
     )
 )

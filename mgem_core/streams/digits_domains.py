@@ -21,7 +21,7 @@ import numpy as np
 from mgem_core.randomness import rng
 from mgem_core.streams import Benchmark, register
 from mgem_core.streams._digits import CLASSES, SHAPE, SIDE, Digits
-from mgem_core.streams._domains import as_digits, choose_domains, digit_stream
+from mgem_core.streams._domains import as_digits, choose_domains, digit_stream, spread
 from mgem_core.streams._rendered import PACKAGES, render_digits
 from mgem_core.streams.mnist5k import load_digits
 
@@ -88,6 +88,11 @@ def _load(name: str) -> tuple[str, Digits]:
     return title, load()
 
 
+def sample(domain: str, count: int) -> tuple[str, np.ndarray]:
+    title, digits = _load(domain)
+    return title, spread(digits.images, count).reshape(-1, SIDE, SIDE)
+
+
 # Measured with 4 tasks × 100 steps, mean ACC of seeds 100–102 at 0.01 / 0.03 / 0.1 / 0.3: single 46.5 / 48.8 / 57.1 / 56.2,
 # GEM 55.4 / 62.3 / 69.6 / 65.1, EWC 39.6 / 41.1 / 47.9 / 54.3. Other methods were not measured and have the default, 0.1.
 _RATES = {"ewc": 0.3}
@@ -108,5 +113,6 @@ register(
         packages=("mlxtend", "scikit-learn", *PACKAGES),
         largest_task=4000,
         domains=dict.fromkeys(DOMAINS),
+        sample=sample,
     )
 )

@@ -20,7 +20,7 @@ from mgem_core.errors import UsageError
 from mgem_core.home import data_root
 from mgem_core.randomness import rng
 from mgem_core.streams import Benchmark, Dataset, register
-from mgem_core.streams._domains import choose_domains, image_errors, read_image
+from mgem_core.streams._domains import choose_domains, image_errors, read_image, spread
 
 if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream
@@ -161,6 +161,13 @@ def open_stream(name: str, available: Sequence[str], tasks: int, seed: int, doma
     )
 
 
+def sample(folder: Path, count: int) -> np.ndarray:
+    """An image of each of so many classes, from the first to the last; of all, where there are fewer."""
+    classes = list(_large_classes(folder))
+    chosen = classes if len(classes) <= count else list(spread(np.array(classes), count))
+    return np.stack([read_image(folder / name / min(_images_of(folder / name)), (SIDE, SIDE)) for name in chosen])
+
+
 class Domains(dict[str, Dataset | None]):
     """The domains from which the seed draws, by name; any other folder beside theirs can be looked up, too.
 
@@ -222,6 +229,7 @@ def register_folders(name: str, title: str, source: str, domains: Mapping[str, s
             module=__name__,
             largest_task=PER_TASK * MOST * (TEST_SHARE - 1) // TEST_SHARE,
             domains=Domains({domain: dataset_of(domain) for domain in domains}, dataset_of),
+            sample=lambda domain, count: (dataset_of(domain).title, sample(root() / domain, count)),
             domain_root=root,
         )
     )

@@ -12,6 +12,7 @@ from trained_store import SPEC, trained_store
 from mgem_core import RunConfig, claims, published
 from mgem_core.claims import Claim
 from mgem_core.estimate import Estimate
+from mgem_core.figures import samples
 from mgem_core.paper import FIGURES, SEEDS, STRENGTHS, TABLES, sweep_of
 from mgem_core.presets import PRESETS, Preset
 from mgem_core.streams import Benchmark
@@ -210,7 +211,7 @@ def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_pat
         published.append(shipped / f"{name}.jsonl", published.pack(trained))
     page = open_paper()
     plots = [one for one in page.get("bidi_component") if one.proto.component_name == "plot"]
-    assert len(plots) == len(FIGURES)
+    assert len(plots) == len(FIGURES) - 1  # Figure 5 has images
     words = texts(page)
     assert "No results of ours for this figure" not in words
     scale = "Ours: MNIST Permutations (5,000 digits), 2 tasks × 5 steps × 10 images, memory 20, learning rate 0.1, "
@@ -222,6 +223,17 @@ def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_pat
     raw = next(one for one in page.button_group if one.key == "axes of figure-2")
     raw.set_value("raw").run()
     assert not page.exception
+
+
+def test_images_of_the_domains_are_read_when_asked_for(store, monkeypatch):
+    strip = samples.Strip("Digit-Five", "MNIST", np.zeros((28, 28, 3), np.uint8))
+    monkeypatch.setattr(samples, "strips", lambda: [strip])
+    page = open_paper()
+    assert not page.get("image")
+    next(one for one in page.button if one.label == "Show images").click().run()
+    assert not page.exception
+    assert "**Digit-Five**" in texts(page)
+    assert page.get("image")
 
 
 def test_it_is_said_where_every_step_of_a_figure_is_restricted(store, shipped, tmp_path):

@@ -51,6 +51,12 @@ def test_a_file_is_written(home, tmp_path, capsys):
     assert "d-GEM$^\\dagger$" in file.read_text()
 
 
+def test_the_images_of_figure_5_are_written(home, tmp_path):
+    file = tmp_path / "samples.png"
+    assert main(["paper", "figure-5", "--format", "png", "-o", str(file)]) == 0
+    assert b"PNG" in file.read_bytes()
+
+
 @pytest.mark.parametrize(("format", "sign"), [("png", b"PNG"), ("svg", b"<svg"), ("pdf", b"%PDF"), ("html", b"<html")])
 def test_figure_1_is_written_in_every_format(home, tmp_path, format, sign):
     file = tmp_path / f"cones.{format}"
