@@ -64,7 +64,10 @@ def show_samples(name: str) -> None:
         st.markdown(f"**{escape_markdown(benchmark)}**")
         for strip in group:
             st.image(strip.pixels, escape_markdown(strip.domain), width="stretch")
-    st.caption("`mgem data list` says which other domains there are, and how to get them.")
+    st.caption(
+        "As they are in the files; digits are trained on in grey, 28 × 28 pixels. `mgem data list` says which other "
+        "domains there are, and how to get them."
+    )
     show_export_menu(name, View())
 
 
