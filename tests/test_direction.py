@@ -77,6 +77,16 @@ def test_p_mgem_remembers_more_than_memory_strength_and_that_more_than_gem(probl
     assert float(G[0] @ strong) >= float(G[0] @ gem) - 1e-5
 
 
+def test_with_two_past_tasks_p_mgem_can_remember_less_than_gem():
+    """Proposition 2 does not hold for p-mGEM beyond one past task: a module that meets both rows alone gives way."""
+    rows = torch.tensor([[-1.0, 0.0], [1.0, -1.0]], dtype=torch.float64)
+    g = torch.tensor([-1.0, 0.0], dtype=torch.float64)
+    gem = project(g, rows, trigger="always")
+    p_mgem = project(g, rows, modules=[slice(0, 1), slice(1, 2)], trigger="always")
+    assert float(rows[0] @ gem.z) == pytest.approx(0.5, abs=1e-6)
+    assert float(rows[0] @ p_mgem.z) == pytest.approx(0.0, abs=1e-6)
+
+
 def test_d_mgem_can_remember_less_than_gem():
     """Proposition 2 does not hold for d-mGEM: the counterexample of the paper notes, at γ = 0."""
     splits = torch.tensor([[1.0, 0.0], [-3.0, 1.0]], dtype=torch.float64)
