@@ -84,7 +84,7 @@ def in_words(verdict: Verdict) -> str:
     if found is None:
         return f"{line} and {baseline} cannot be compared: they have no common range, or an unknown result."
     more = "more" if found.mean > 0 else "less"
-    is_same = abs(found.mean) < 0.05  # what rounds to zero has no direction
+    is_same = abs(found.mean) < 0.05 and not verdict.distinguishable  # what rounds to zero has no direction
     interval = f"95 %: {signed(found.low)} … {signed(found.high)}, {seeds} seeds"
     if verdict.at_equal_x:
         where = "" if verdict.common >= MOST else f", over the {100 * verdict.common:.0f} % of the range that both cover"

@@ -135,6 +135,16 @@ def test_words_say_what_the_numbers_carry():
     assert b.endswith("6 seeds): no difference can be told.")
 
 
+def test_words_give_no_direction_to_what_rounds_to_zero():
+    found = paired.Estimate(0.04, -0.3, 0.4, 1.0, 1.0, 6)
+    verdict = paired.Verdict("a", "GEM", (0, 1, 2, 3, 4, 5), found, 1.0, None, None, None, None, None)
+    assert paired.in_words(verdict).startswith(
+        "At equal retention a learns as much as GEM (95 %: −0.3 … +0.4, 6 seeds): no"
+    )
+    at_best = paired.Verdict("a", "GEM", (0, 1, 2, 3, 4, 5), None, 0.0, None, None, None, None, found)
+    assert paired.in_words(at_best).startswith("a ends with the same ACC as GEM (at the best strength")
+
+
 def test_differences_at_each_strength_are_between_equal_strengths():
     runs = simulated(np.random.default_rng(5), ["GEM", "other"], 3)
     runs = runs[(runs["line"] == "GEM") | (runs["q"] != 0.3)]

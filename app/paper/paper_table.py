@@ -12,7 +12,7 @@ from mgem_core import published
 from mgem_core.figures import FORMATS as FORMAT_TITLES
 from mgem_core.figures import paper_differences
 from mgem_core.figures.paper_files import FORMATS, as_file, file_name
-from mgem_core.figures.paper_table import OWN, SHIPPED, Entry, read_entries
+from mgem_core.figures.paper_table import SHIPPED, Entry, read_entries
 from mgem_core.paper import SCALES, TABLES, Scale, Table, sweep_of
 from mgem_core.store import Store
 from mgem_core.sweeps import missing_data
@@ -59,10 +59,8 @@ def show_table(store: Store, table: Table, scale: Scale) -> None:
 
 def _show_differences(entries: list[Entry]) -> None:
     """What the rows of each source tell of each other."""
-    for source in (SHIPPED, OWN):
-        if sentences := paper_differences.in_words(paper_differences.row_differences(entries, source)):
-            points = [f"- {escape_markdown(sentence)}" for sentence in sentences]
-            st.markdown("\n".join([f"**{paper_differences.title(source)}**\n", *points]))
+    for title, sentences in paper_differences.by_source(entries).items():
+        st.markdown("\n".join([f"**{title}**\n", *(f"- {escape_markdown(sentence)}" for sentence in sentences)]))
 
 
 def _read_entries(store: Store, table: Table, scale: Scale) -> list[Entry]:

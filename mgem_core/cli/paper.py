@@ -13,7 +13,7 @@ from mgem_core import UsageError
 from mgem_core.cells import in_words
 from mgem_core.figures import paper_differences
 from mgem_core.figures.paper_files import FORMATS, as_file, figure_file, figure_formats
-from mgem_core.figures.paper_table import OWN, PAPER, SHIPPED, Entry, read_entries
+from mgem_core.figures.paper_table import PAPER, Entry, read_entries
 from mgem_core.figures.selection import check_choice
 from mgem_core.home import store_path
 from mgem_core.paper import FIGURES, MEASURES, SCALES, TABLES
@@ -62,7 +62,8 @@ def _paper(options: argparse.Namespace) -> int:
     if format:
         return _write(options.output, as_file(table, scale, entries, format))
     notes = [f"†  {row.label}: {row.note}" for row in table.rows if row.note]
-    differences = [line for source in (SHIPPED, OWN) for line in _differences(entries, source)]
+    told = paper_differences.by_source(entries).items()
+    differences = [line for title, sentences in told for line in (f"{title}:", *sentences, "")]
     print("\n".join([table.title, "", *map(_line, entries), LEGEND, *notes, "", *differences, *_choices(entries)]))
     return 0
 
@@ -100,12 +101,6 @@ def _cell(entry: Entry, measure: str) -> str:
     if difference is None:
         return number
     return f"{number} ({difference.value:+.2f}){'*' if difference.is_clear else ''}".replace("-", "−")
-
-
-def _differences(entries: list[Entry], source: str) -> list[str]:
-    """What the rows of a source tell of each other, with a title and an empty line; nothing if there is none to compare."""
-    sentences = paper_differences.in_words(paper_differences.row_differences(entries, source))
-    return [f"{paper_differences.title(source)}:", *sentences, ""] if sentences else []
 
 
 def _choices(entries: list[Entry]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mgem_core.figures.paper_table import Entry
+from mgem_core.figures.paper_table import OWN, SHIPPED, Entry
 from mgem_core.paired import LEAST_SEEDS, Estimate, estimate, excluding_zero
 from mgem_core.text import pluralize, signed
 
@@ -62,8 +62,14 @@ def with_differences(rows: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataFra
     return rows.assign(**dict(zip(names, zip(*values, strict=True), strict=True)))
 
 
-def title(source: str) -> str:
-    return f"ACC minus that of {BASELINE} in the same seeds, {source}; each row at the settings that were chosen for it"
+def by_source(entries: Sequence[Entry]) -> dict[str, list[str]]:
+    """Title → sentences: what the rows of each source of runs tell of each other, if there is anything to compare."""
+    found: dict[str, list[str]] = {}
+    for source in (SHIPPED, OWN):
+        if sentences := in_words(row_differences(entries, source)):
+            title = f"ACC minus that of {BASELINE} in the same seeds, {source}"
+            found[f"{title}; each row at the settings that were chosen for it"] = sentences
+    return found
 
 
 def in_words(differences: Sequence[RowDifference]) -> list[str]:
