@@ -1,49 +1,25 @@
-"""The main script of the dashboard, which `mgem dashboard` starts: page set-up and navigation.
+"""The server of the dashboard: Streamlit behind the network boundary, however it is started.
 
-Streamlit puts this folder first on sys.path, so its modules are imported by their names alone (`session`, `runs.run_list`).
+`mgem dashboard` starts it with all settings as flags; `streamlit run app/main.py` works as well.
 """
 
+import logging
+import os
 from pathlib import Path
 
-import components
-import session
 import streamlit as st
+from boundary import guard_network
+from descriptors import guard_descriptors, raise_descriptor_limit
+from starlette.middleware import Middleware
+from token_gate import require_token
 
-# Rules on Streamlit's own markup, where it has no option. Should they stop matching, the look suffers, nothing else.
-STYLE = """
-/* Two plots side by side need the width of the page; there are options for the room above and below it alone. */
-.stMainBlockContainer { padding-inline: min(2rem, 5vw) }
-/* At the top, a toast would cover the buttons Stop, Share and Export. */
-.stToastContainer { top: auto !important; bottom: 1rem }
-"""
-DARK_STYLE = """
-/* Two plots side by side need the width of the page; there are options for the room above and below it alone. */
-.stMainBlockContainer { padding-inline: min(2rem, 5vw) }
-/* The text of selected pills. No primaryColor has enough contrast both there and behind the white text of buttons. */
-button[data-variant][data-selected=true] p { color: #E8ECF1 }
-"""
+logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # it would report every start and stop on stderr
+raise_descriptor_limit()
 
-st.set_page_config(page_title="mGEM Explorer", page_icon="🧭", layout="wide", initial_sidebar_state="auto")
-st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
-components.provide_plotly()
-st.logo(Path(__file__).with_name("logo.svg"), size="large")
-
-
-def redirect_to_lens() -> None:
-    """Streamlit serves the default page at / alone; links to /lens open it, too."""
-    st.switch_page(session.LENS_PAGE, query_params=session.url_parameters())
-
-
-pages = [
-    st.Page(session.LENS_PAGE, title="Lens", url_path="", default=True),
-    st.Page(session.EXPLORE_PAGE, title="Explore", url_path="explore"),
-    st.Page("runs/page.py", title="Runs", url_path="runs"),
-    st.Page("paper/page.py", title="Paper", url_path="paper"),
-    st.Page("geometry/page.py", title="Geometry", url_path="geometry"),
-    st.Page(redirect_to_lens, title="Lens", url_path="lens", visibility="hidden"),
-]
-page = st.navigation(pages, position="top")
-if page is pages[0] and "sweep" in st.query_params:  # a link to Explore from when that was the default page
-    st.switch_page(session.EXPLORE_PAGE, query_params=session.url_parameters())
-session.note_page(page.title)
-page.run()
+# Removed from the environment, so that the processes that the dashboard starts do not get the token.
+token = os.environ.pop("MGEM_DASHBOARD_TOKEN", "")
+proxies = frozenset(os.environ.pop("MGEM_DASHBOARD_HOSTS", "").split())
+middleware = [Middleware(guard_network, proxies=proxies, has_token=bool(token)), Middleware(guard_descriptors)]
+if token:
+    middleware.append(Middleware(require_token, token=token))
+app = st.App(Path(__file__).with_name("dashboard.py"), middleware=middleware)

@@ -1,6 +1,7 @@
 """What a browser session keeps between reruns of a page: its store, what it read from it, messages, and the URL."""
 
 import re
+import threading
 from collections.abc import Callable, Container
 from datetime import tzinfo
 from functools import wraps
@@ -26,27 +27,42 @@ LARGEST_ID = 2**63 - 1  # the largest integer that SQLite can hold
 
 
 def get_store() -> Store:
-    """The connection of this session; a store that cannot be used stops the page with the reason.
+    """The store, which all sessions share; one that cannot be used stops the page with the reason.
 
     A store whose file was replaced gives way to the new one. The page then starts again: what was clicked was meant for
     runs of the old store.
     """
     path = store_path()
     before: Store | None = st.session_state.get("store")
-    if before is None or before.path != path or not before.is_current():
-        st.session_state["store"] = _open_store(path)
-        if before is not None and before.path == path:
-            queue_notice(escape_markdown(f"The store at {path} was replaced; this page now shows the new one."))
-            st.rerun()
-    return st.session_state["store"]  # type: ignore[no-any-return]
-
-
-def _open_store(path: Path) -> Store:
     try:
-        return Store(path)
+        store = _open_store().get(path)
     except UsageError as error:
         st.error(escape_markdown(str(error)))
         st.stop()
+    st.session_state["store"] = store
+    if before is not None and before is not store and before.path == path:
+        queue_notice(escape_markdown(f"The store at {path} was replaced; this page now shows the new one."))
+        st.rerun()
+    return store
+
+
+class _OpenStore:
+    """The store that this server has open: a connection for each session would use up the file descriptors."""
+
+    def __init__(self) -> None:
+        self.store: Store | None = None
+        self.opening = threading.Lock()
+
+    def get(self, path: Path) -> Store:
+        with self.opening:
+            if self.store is None or self.store.path != path or not self.store.is_current():
+                self.store = Store(path)
+            return self.store
+
+
+@st.cache_resource
+def _open_store() -> _OpenStore:
+    return _OpenStore()
 
 
 def rerun_if_replaced(store: Store) -> None:

@@ -4,13 +4,14 @@ import re
 from datetime import datetime, tzinfo
 
 from mgem_core.streams import BENCHMARKS
+from mgem_core.text import without_surrogates
 
 LONGEST_QUOTE = 60  # characters of a text from a URL in a message
 
 
 def escape_markdown(text: str) -> str:
     """Escape a text of the user's, or of an error, so that it is shown as it is."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|$~:<>])", r"\\\1", text)
+    return re.sub(r"([\\`*_{}\[\]()#+!|$~:<>])", r"\\\1", without_surrogates(text))
 
 
 def quote(text: str) -> str:

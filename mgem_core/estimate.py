@@ -11,6 +11,7 @@ from mgem_core.sweeps import estimate_seconds
 from mgem_core.text import duration, pluralize
 
 HOUR, DAY = 3600.0, 86400.0
+MANY_RUNS = 10_000  # from which on, as from a day on, a sweep is launched only if the user confirms it
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,18 @@ class Estimate:
         return (self.seconds or 0) >= HOUR
 
     @property
-    def is_very_long(self) -> bool:
-        return (self.seconds or 0) >= DAY
+    def to_confirm(self) -> str:
+        """What the user should confirm before the launch; empty if the sweep is neither very long nor very large."""
+        if (self.seconds or 0) >= DAY:
+            return f"this may take about {duration(self.seconds or 0)}"
+        return f"this is a sweep of {pluralize(self.runs, 'run')}" if self.runs - self.finished >= MANY_RUNS else ""
 
 
-def estimate(store: Store, configs: Sequence[RunConfig], workers: int, again: bool = False) -> Estimate:
+def estimate(
+    store: Store, configs: Sequence[RunConfig], workers: int, again: bool = False, keys: Sequence[str] | None = None
+) -> Estimate:
     """What has no result yet (with `again`, everything) is trained, at the speeds that were measured on this machine."""
-    rest = configs if again else store.without_result(configs)
+    rest = configs if again else store.without_result(configs, keys)
     speeds = frames.speeds(store)
     seconds, snapshots = estimate_seconds(rest, speeds, workers), snapshot_cost(rest, speeds, workers)
     return Estimate(len(configs), len(configs) - len(rest), seconds, snapshots)

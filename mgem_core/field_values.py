@@ -38,7 +38,7 @@ def parse_strength(value: Any) -> Any:
     many = value.split(",") if isinstance(value, str) and "," in value else value
     try:
         numbers = [float(one) for one in many] if isinstance(many, list | tuple) else [float(many)]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # OverflowError: a whole number that no float can hold
         numbers = [float("nan")]
     if not numbers or not all(0 <= number <= 1e6 for number in numbers):
         raise ValueError("it must be a number from 0 to a million, or one such number per past task, like 0.5,0.1")

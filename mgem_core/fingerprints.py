@@ -28,9 +28,14 @@ def parts() -> list[str]:
     return [*CORE, *sorted(f"{file.parent.name}/{file.stem}" for file in files), *LIBRARIES]
 
 
-def shared_parts() -> list[str]:
-    """The core, and in each folder the files whose names begin with an underscore, which the others share."""
-    return [name for name in parts() if name in CORE or "/_" in name]
+def parts_at_start() -> list[str]:
+    """The same when this process started."""
+    return [*code_at_start(), *LIBRARIES]
+
+
+def is_shared(part: str) -> bool:
+    """Is it part of every run: the core, and in each folder the files whose names begin with an underscore?"""
+    return part in CORE or "/_" in part
 
 
 def remember_code() -> None:
@@ -63,7 +68,7 @@ def version_at_start(library: str) -> str:
 
 def part_at_start(name: str) -> str:
     """As `part_on_disk`, for the code and the libraries that this process runs."""
-    return _fingerprint(name, code_at_start().get) if _is_code(name) else version_at_start(name)
+    return _fingerprint(name, code_at_start().get) if is_code(name) else version_at_start(name)
 
 
 def part_on_disk(name: str) -> str:
@@ -72,7 +77,7 @@ def part_on_disk(name: str) -> str:
     Empty if it is not there, or being edited.
     """
     try:
-        return _fingerprint(name, _read) if _is_code(name) else library_version(name)
+        return _fingerprint(name, _read) if is_code(name) else library_version(name)
     except (OSError, metadata.PackageNotFoundError):
         return ""
 
@@ -84,12 +89,13 @@ def library_version(library: str) -> str:
     return match[1] if match else metadata.version(library)
 
 
-def _is_code(name: str) -> bool:
+def is_code(name: str) -> bool:
+    """Is this part a file of code, not a library?"""
     return "/" in name or name in CORE
 
 
 def _read_all() -> dict[str, bytes | None]:
-    return {name: _read(name) for name in parts() if _is_code(name)}
+    return {name: _read(name) for name in parts() if is_code(name)}
 
 
 def _read(name: str) -> bytes | None:

@@ -37,6 +37,17 @@ def rows_of(packed_length: int) -> int:
     return (isqrt(8 * packed_length + 1) - 1) // 2
 
 
+def gram_rows(past: int, splits: int) -> int:
+    """The number M of rows of a snapshot: g, g_t, a g_s for each past task, and its memory rows."""
+    return 2 + past + past * splits
+
+
+def packed_length(past: int, splits: int) -> int:
+    """The numbers in the packed factor of one tensor in a snapshot."""
+    M = gram_rows(past, splits)
+    return M * (M + 1) // 2
+
+
 def without_noise(gram: Floats) -> Floats:
     """Gram matrices [L, M, M] kept in float32, without eigenvalues that may be rounding errors; NaN if not finite."""
     norms, unit = _unit(np.asarray(gram, float))

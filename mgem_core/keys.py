@@ -10,48 +10,105 @@ import ctypes
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import metadata
+from typing import NamedTuple
 
 from mgem_core.config import RunConfig
-from mgem_core.fingerprints import part_at_start, part_on_disk, shared_parts
+from mgem_core.fingerprints import is_code, is_shared, part_at_start, part_on_disk, parts, parts_at_start
+from mgem_core.home import data_root
 from mgem_core.learners import METHODS
 from mgem_core.networks import NETWORKS
 from mgem_core.streams import BENCHMARKS
 
+LIBRARIES = ("torch", "numpy", "quadprog")  # that compute every run; a benchmark or network may need others
+
+
+class Installed(NamedTuple):
+    """The code and the libraries that a process has."""
+
+    names: list[str]  # of the files of code, and of the libraries that every process has
+    part: Callable[[str], str]  # a name → the fingerprint of a file, or the version of a library
+
+
+def installed_at_start() -> Installed:
+    """What this process runs."""
+    return Installed(parts_at_start(), part_at_start)
+
+
+def installed_on_disk() -> Installed:
+    """What a process that starts now would run; each file is read once."""
+    return Installed(parts(), cache(part_on_disk))
+
+
+class RunKey(NamedTuple):
+    key: str
+    code: str  # everything in the key but the config: a runner trains only runs that were requested with its own code
+
 
 def run_key(config: RunConfig, device: str) -> str:
     """The key of a run that this process trains on a device of that kind ("cpu", "cuda", "mps")."""
-    return _key(config, device, part_at_start)
+    return _key(config, device, _code(config, device, installed_at_start()))
 
 
 def expected_keys(configs: Sequence[RunConfig]) -> list[str]:
     """The keys that runs would get from a process that starts now, with the code on disk."""
-    part = cache(part_on_disk)  # each part is read once for all configs
-    return [_key(config, expected_device(config.device), part) for config in configs]
+    return [one.key for one in keys_to_request(configs)]
 
 
-def _key(config: RunConfig, device: str, part: Callable[[str], str]) -> str:
+def keys_to_request(configs: Iterable[RunConfig]) -> list[RunKey]:
+    """The same keys, each with its code."""
+    installed = installed_on_disk()
+    known: dict[tuple[str, ...], str] = {}  # many configs share their code
+    found = []
+    for config in configs:
+        device = expected_device(config.device)
+        fields = (config.method, config.benchmark, config.network, config.domains, device)
+        if fields not in known:
+            known[fields] = _code(config, device, installed)
+        found.append(RunKey(_key(config, device, known[fields]), known[fields]))
+    return found
+
+
+def code_of_this_process(config: RunConfig) -> str:
+    """The code with which this process, or a worker that it starts, would train a run."""
+    return _code(config, expected_device(config.device), installed_at_start())
+
+
+def codes_on_disk() -> Callable[[RunConfig], str]:
+    """A function from a run to the code with which a process that starts now would train it; it reads each file once."""
+    installed = installed_on_disk()
+    return lambda config: _code(config, expected_device(config.device), installed)
+
+
+def _key(config: RunConfig, device: str, code: str) -> str:
     canonical = config.canonical()
     fields = {name: getattr(canonical, name) for name in canonical.relevant_fields()}
     if device != "cuda":  # elsewhere there is one precision only
         fields.pop("precision", None)
+    return _digest({"config": {**fields, "modules": canonical.module_of, "device": device}, "code": code})
+
+
+def _code(config: RunConfig, device: str, installed: Installed) -> str:
+    """A fingerprint of what trains a run: code, libraries, data that comes in several versions, and the kind of device."""
     data = [dataset.version() for dataset in config.benchmark_info.datasets(config.domain_names)]
-    packages = (*NETWORKS[config.network].packages, *config.benchmark_info.packages)
-    decisive = {
-        "config": {**fields, "modules": canonical.module_of, "device": device},
-        "code": code_version(config, part),
-        "data": data,
-        "libraries": [part(name) for name in ("torch", "numpy", "quadprog", *packages)],
-    }
-    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:24]
+    libraries = [installed.part(name) for name in _libraries(config)]
+    return _digest({"code": code_version(config, installed), "libraries": libraries, "data": data, "device": device})
 
 
-def code_version(config: RunConfig, part: Callable[[str], str]) -> str:
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def _libraries(config: RunConfig) -> list[str]:
+    return [*LIBRARIES, *NETWORKS[config.network].packages, *config.benchmark_info.packages]
+
+
+def code_version(config: RunConfig, installed: Installed) -> str:
     """A fingerprint of the code of the core, and of the files of this method, this benchmark and this network."""
-    names = [*_shared_parts(), *parts_of_run(config)]
-    return hashlib.sha256("".join(map(part, names)).encode()).hexdigest()[:12]
+    names = [*filter(is_shared, installed.names), *parts_of_run(config)]
+    return hashlib.sha256("".join(map(installed.part, names)).encode()).hexdigest()[:12]
 
 
 def parts_of_run(config: RunConfig) -> list[str]:
@@ -63,9 +120,45 @@ def parts_of_run(config: RunConfig) -> list[str]:
     return ["/".join(module.split(".")[-2:]) for module in modules]
 
 
-@cache
-def _shared_parts() -> list[str]:
-    return shared_parts()
+# Comparing processes
+
+
+def version_on_disk() -> str:
+    """A fingerprint of all code, libraries and places that decide what a process that starts now would train."""
+    return _version(installed_on_disk())
+
+
+def version_of_this_process() -> str:
+    """The same for the code and the libraries that this process runs."""
+    return _version(installed_at_start())
+
+
+def _version(installed: Installed) -> str:
+    return _digest([_all_parts(installed), expected_device("auto"), str(data_root().resolve())])
+
+
+def _all_parts(installed: Installed) -> dict[str, str]:
+    of_networks = {name for network in NETWORKS.values() for name in network.packages}
+    of_benchmarks = {name for benchmark in BENCHMARKS.values() for name in benchmark.packages}
+    return {name: installed.part(name) for name in (*installed.names, *sorted(of_networks | of_benchmarks))}
+
+
+def versions_of_this_process(config: RunConfig | None = None) -> dict[str, str]:
+    """The fingerprint of each file of code, and the version of each library, that this process uses for a run, or all."""
+    installed = installed_at_start()
+    if config is None:
+        return _all_parts(installed)
+    names = [*filter(is_shared, installed.names), *parts_of_run(config), *_libraries(config)]
+    return {name: installed.part(name) for name in names}
+
+
+def difference_from(expected: Mapping[str, str]) -> str:
+    """The first part in which this process differs from another one, as the end of a sentence; empty if they agree."""
+    for name, value in expected.items():
+        if (ours := part_at_start(name)) != value:
+            versions = f"{name} {ours or '(not installed)'} instead of {value}"
+            return f"other code in mgem_core/{name}.py" if is_code(name) else versions
+    return ""
 
 
 def expected_device(wanted: str) -> str:

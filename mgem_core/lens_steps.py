@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mgem_core.errors import UsageError
 from mgem_core.networks._layer import Layer
 from mgem_core.partition import Partition
-from mgem_core.recordings import Recording
+from mgem_core.recordings import Recording, Snapshot
 
 Floats = NDArray[np.float64]
 Tensors = tuple[int, ...]  # the numbers of some parameter tensors
@@ -38,19 +38,36 @@ class Steps:
         return replace(self, gram=self.gram[which], sizes=self.sizes[which], steps=self.steps[which])
 
 
+def snapshots_by_task(recording: Recording) -> dict[int, list[Snapshot]]:
+    """The snapshots of each task, counted from 0; an error if those of a task have different numbers of memory rows."""
+    found: dict[int, list[Snapshot]] = {task: [] for task in recording.tasks}
+    for snapshot in recording.snapshots:
+        found[snapshot.task].append(snapshot)
+    for task, snapshots in found.items():
+        if len({snapshot.sizes.shape for snapshot in snapshots}) > 1:
+            raise UsageError(f"{recording.name} has snapshots with different numbers of memory rows in task {task + 1}.")
+    return found
+
+
 def steps_of(recording: Recording, task: int) -> Steps:
     """The snapshots of a task, counted from 0."""
-    chosen = [snapshot for snapshot in recording.snapshots if snapshot.task == task]
-    if not chosen:
+    if task not in recording.tasks:
         known = ", ".join(str(one + 1) for one in recording.tasks)
         raise UsageError(f"{recording.name} has no snapshots of task {task + 1}; it has those of task {known}.")
-    if len({snapshot.sizes.shape for snapshot in chosen}) > 1:
-        raise UsageError(f"{recording.name} has snapshots with different numbers of memory rows in task {task + 1}.")
-    gram = np.stack([snapshot.gram for snapshot in chosen])
-    if not np.isfinite(gram).all():
-        raise UsageError(f"{recording.name} has a gradient that is not finite in task {task + 1}: its training diverged.")
+    chosen = snapshots_by_task(recording)[task]
+    first = chosen[0].gram
+    gram = np.empty((len(chosen), *first.shape))
+    for n, snapshot in enumerate(chosen):  # one after the other, because those of files are unpacked here
+        gram[n] = snapshot.gram if n else first
+    check_finite(gram, recording.name, task)
     sizes, steps = np.stack([one.sizes for one in chosen]), np.array([one.step for one in chosen])
     return Steps(recording.name, task, recording.layers, recording.split_by, gram, sizes, steps)
+
+
+def check_finite(values: np.ndarray, name: str, task: int) -> None:
+    """Raise an error if the Gram matrices of a task, or their factors, are not finite."""
+    if not np.isfinite(values).all():
+        raise UsageError(f"{name} has a gradient that is not finite in task {task + 1}: its training diverged.")
 
 
 def joined(parts: Sequence[Steps]) -> Steps:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mgem_core.networks._layer import Layer
 
@@ -96,24 +97,41 @@ def _layers_to_break(layers: Sequence[Layer], extra: int) -> set[str]:
 
 
 def _balance(sizes: Sequence[int], groups: int) -> list[int]:
-    """Divide `sizes` into contiguous groups with the smallest sum of squared group sizes → the group of each element."""
+    """Divide `sizes` into contiguous groups with the smallest sum of squared group sizes → the group of each element.
+
+    Among equally good divisions, the last group begins as early as possible, then the one before it, and so on.
+    """
     n = len(sizes)
-    total = np.concatenate([[0], np.cumsum(sizes)])
-    best = np.full((groups + 1, n + 1), np.inf)
-    cut = np.zeros((groups + 1, n + 1), int)
-    best[0, 0] = 0
-    for g in range(1, groups + 1):
-        for end in range(g, n + 1):
-            cost = [best[g - 1, start] + float(total[end] - total[start]) ** 2 for start in range(end)]
-            cut[g, end] = int(np.argmin(cost))
-            best[g, end] = cost[cut[g, end]]
-    group = [0] * n
-    end = n
-    for g in range(groups, 0, -1):
-        start = cut[g, end]
+    if groups == n:
+        return list(range(n))
+    squares = _squares_between(np.concatenate([[0], np.cumsum(sizes)]))
+    width = n - groups + 1  # group g ends at one of g … g + width − 1: every other group has an element, too
+    is_not_empty = np.tri(width, dtype=bool)  # [end, start]
+    best = squares[1 : width + 1, 0]  # smallest sum of the groups so far, for each end of the last one
+    cuts = []  # for each group from the second on and each of its ends: where it begins best
+    for g in range(2, groups + 1):
+        cost = np.where(is_not_empty, best + squares[g : g + width, g - 1 : g - 1 + width], np.inf)
+        cut = cost.argmin(axis=1)
+        best = cost[np.arange(width), cut]
+        cuts.append(cut + g - 1)
+    group, end = [0] * n, n
+    for g in range(groups, 1, -1):
+        start = int(cuts[g - 2][end - g])
         group[start:end] = [g - 1] * (end - start)
         end = start
     return group
+
+
+def _squares_between(total: NDArray[np.int64]) -> NDArray[np.float64]:
+    """[end, start]: the square of the size between two positions, given the sums of all sizes before each position."""
+    lengths = np.subtract.outer(total, total).astype(float)
+    if total[-1] < 2**26:  # all squares are exact
+        return np.asarray(lengths * lengths)
+    # Rounded squares decide which of several equally good divisions is taken. A product and Python's power may differ in
+    # the last bit, and stored configs mean the divisions by the power.
+    of_groups = np.tril_indices(len(total))
+    lengths[of_groups] = [length**2 for length in lengths[of_groups].tolist()]
+    return lengths
 
 
 def _splits_by_class(labels: np.ndarray, wanted: int) -> list[np.ndarray]:

@@ -11,6 +11,7 @@ when the recorder is closed, and from time to time before; `mgem_core.recordings
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
@@ -20,11 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mgem_core import direction
+from mgem_core import direction, gram_factors
 from mgem_core.errors import UsageError
 from mgem_core.events import Snapped
 from mgem_core.home import partial_of, replace_file
 from mgem_core.networks._layer import Layer
+from mgem_core.recording_header import find_excess
 from mgem_core.recordings import Recording, packed, sample_counts
 
 Named = Mapping[str, "Tensor | np.ndarray | None"]  # the gradient of each parameter; None is a gradient of zeros
@@ -45,6 +47,7 @@ class Recorder:
         self.shapes: dict[str, tuple[int, ...]] = {}  # of each parameter, from the first snapshot on
         self.device = torch.device("cpu")  # where inner products are computed: that of the last gradient
         self.snapshots: list[Snapped] = []
+        self.numbers = 0  # in their packed factors
         self._next_save = monotonic() + SECONDS
         try:
             partial_of(self.path).touch()
@@ -92,6 +95,8 @@ class Recorder:
             raise UsageError(f"true_past has {len(true_past)} gradients; memory has those of {len(parts)} past tasks.")
         self.device = next((value.device for value in gradient.values() if isinstance(value, Tensor)), torch.device("cpu"))
         self.shapes = self.shapes or shapes_of([gradient, *(row for rows in parts for row in rows)])
+        if not self._has_room(*shape):
+            return
         rows = [[self._vector(row) for row in rows] for rows in parts]
         g = self._vector(gradient)
         current = g if true_gradient is None else self._vector(true_gradient)
@@ -104,6 +109,24 @@ class Recorder:
         self.snapshots.append(Snapped(len(parts), number, gram, samples))
         if monotonic() > self._next_save:
             self.save()
+
+    def _has_room(self, past: int, splits: int) -> bool:
+        """Can another snapshot be opened with the others? An error if it could not be alone; a warning if it is full."""
+        numbers = self.numbers + len(self.shapes) * gram_factors.packed_length(past, splits)
+        counts = (
+            len(layers_of(self.shapes)),
+            len(self.shapes),
+            len(self.snapshots) + 1,
+            gram_factors.gram_rows(past, splits),
+        )
+        excess = find_excess(*counts, numbers)
+        if excess and not self.snapshots:
+            raise UsageError(f"The recording {excess}.")
+        if excess:
+            warnings.warn(f"{self.path} is full, and later steps are left out: with this one it {excess}.", stacklevel=3)
+            return False
+        self.numbers = numbers
+        return True
 
     def save(self) -> None:
         """Write all snapshots so far; whatever happens, the file has either its old content or the new one."""

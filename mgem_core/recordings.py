@@ -8,7 +8,6 @@ has the packed factors of all their Gram matrices (`mgem_core.gram_factors`), on
 
 import io
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,24 +17,43 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, ValidationError, create_model
 
-from mgem_core import gram_factors, networks
+from mgem_core import gram_factors, lens_archive, networks
 from mgem_core.config import RunConfig, explain
 from mgem_core.errors import UsageError
 from mgem_core.events import Snapped
 from mgem_core.field_values import whole_number
 from mgem_core.home import replace_file
 from mgem_core.networks._layer import Layer
+from mgem_core.recording_header import FORMAT, MOST_HEADER_BYTES, MOST_NUMBERS, VERSION, Header, HeaderStart, find_excess
 from mgem_core.store import Store
 from mgem_core.sweeps import configuration_of
 
-FORMAT, VERSION = "mgem-lens", 1
+ARRAYS = {"header": "|u1", "factors": "<f4"}  # of a file, by name
+LONGEST_REASON = 300  # characters about a wrong setting, which a file may make as long as it likes
+
+
+@dataclass(frozen=True)
+class PackedSnapshot:
+    """A snapshot of a file: as `Snapped`, but its Gram matrices are computed when somebody asks for them."""
+
+    task: int
+    step: int
+    factors: NDArray[np.float32]  # [L, M (M + 1) / 2], see `mgem_core.gram_factors`
+    sizes: NDArray[np.int64]
+
+    @property
+    def gram(self) -> NDArray[np.float64]:
+        return gram_factors.unpack(self.factors)
+
+
+Snapshot = Snapped | PackedSnapshot
 
 
 @dataclass(frozen=True)
 class Recording:
     name: str  # of the run or the file, for messages
     layers: tuple[Layer, ...]  # of the network, in the order of its parameters
-    snapshots: tuple[Snapped, ...]
+    snapshots: tuple[Snapshot, ...]
     split_by: str | None = None  # how the memory was split; None if that is unknown
     lr: float | None = None
     seed: int | None = None
@@ -46,6 +64,12 @@ class Recording:
     def tasks(self) -> list[int]:
         """The tasks in which there are snapshots."""
         return sorted({snapshot.task for snapshot in self.snapshots})
+
+    @property
+    def numbers(self) -> int:
+        """In the packed factors of all snapshots."""
+        tensors = sum(len(layer.shapes) for layer in self.layers)
+        return tensors * sum(gram_factors.packed_length(*snapshot.sizes.shape) for snapshot in self.snapshots)
 
 
 USED = (
@@ -79,7 +103,12 @@ def write(recording: Recording, path: Path) -> None:
     replace_file(path, packed(recording.layers, recording.snapshots, recording))
 
 
-def packed(layers: Sequence[Layer], snapshots: Sequence[Snapped], about: Recording | None = None) -> bytes:
+def factors_of(snapshot: Snapshot) -> NDArray[np.float32]:
+    """The packed factors [L, M (M + 1) / 2] of its Gram matrices; NaN where they are not finite."""
+    return snapshot.factors if isinstance(snapshot, PackedSnapshot) else gram_factors.pack(snapshot.gram)
+
+
+def packed(layers: Sequence[Layer], snapshots: Sequence[Snapshot], about: Recording | None = None) -> bytes:
     """The content of a file."""
     header = {
         "format": FORMAT,
@@ -88,7 +117,7 @@ def packed(layers: Sequence[Layer], snapshots: Sequence[Snapped], about: Recordi
         **{name: getattr(about, name, None) for name in ("split_by", "lr", "seed", "used")},
         "snapshots": [{"task": one.task, "step": one.step, "sizes": one.sizes.tolist()} for one in snapshots],
     }
-    factors = [gram_factors.pack(snapshot.gram).ravel() for snapshot in snapshots]
+    factors = [factors_of(snapshot).ravel() for snapshot in snapshots]
     file = io.BytesIO()
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
     np.savez_compressed(file, header=text, factors=np.concatenate([np.empty(0, np.float32), *factors]))
@@ -112,45 +141,56 @@ def read(path: Path) -> Recording:
     return parse(content, str(path))
 
 
-def parse(content: bytes, path: str) -> Recording:
-    """The recording in the content of a file."""
+def parse(content: bytes, path: str, most_numbers: int = MOST_NUMBERS) -> Recording:
+    """The recording in the content of a file; an error if its factors have more numbers than these.
+
+    The content may be anything. Nothing is unpacked before its size is known to be within the limits.
+    """
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            header, factors = json.loads(arrays["header"].tobytes()), arrays["factors"]
-        if header["format"] != FORMAT:
-            raise ValueError(FORMAT)
-        if header["version"] > VERSION:
-            newer = f"version {header['version']}, and this program reads up to {VERSION}; update it"
-            raise UsageError(f"{path!r} is a recording of {newer}.")
-        recording = _recording(Path(path).name, header, factors)
-    except ValidationError as error:
-        raise UsageError(f"{path!r} has a setting that no run can have: {explain(error)}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
-        if isinstance(error, UsageError):
-            raise
+        arrays = lens_archive.open_arrays(content, ARRAYS)
+        if arrays["header"].count > MOST_HEADER_BYTES:
+            most = f"and at most {MOST_HEADER_BYTES:,} can be opened; record fewer steps"
+            raise UsageError(f"{path!r} has a header of {arrays['header'].count:,} bytes, {most}.")
+        header = _read_header(arrays["header"].read().tobytes(), path)
+        rows = max((snapshot.rows for snapshot in header.snapshots), default=0)
+        counts = len(header.layers), header.tensors, len(header.snapshots), rows, header.numbers
+        if excess := find_excess(*counts, most_numbers):
+            raise UsageError(f"{path!r} {excess}.")
+        if arrays["factors"].count != header.numbers:
+            raise ValueError("factors")
+        used = _read_used(header.used or {}, path)
+        snapshots = _snapshots(header, arrays["factors"].read())
+    except UsageError:
+        raise
+    except ValueError:  # a DamagedArchiveError, or a ValidationError of the header
         raise UsageError(f"{path!r} is no recording of mgem, or it is damaged; record it again.") from None
-    if not recording.snapshots:
+    if not snapshots:
         raise UsageError(f"{path!r} has no snapshots yet; call recorder.snap(…) at some steps.")
-    return recording
+    return Recording(Path(path).name, header.network, snapshots, header.split_by, header.lr, header.seed, used)
 
 
-def _recording(name: str, header: dict[str, Any], factors: np.ndarray) -> Recording:
-    """What a file says; any error, if its parts do not agree."""
-    layers = tuple(
-        Layer(layer["name"], {tensor: tuple(shape) for tensor, shape in layer["shapes"].items()})
-        for layer in header["layers"]
-    )
-    L, snapshots, start = sum(len(layer.shapes) for layer in layers), [], 0
-    for one in header["snapshots"]:
-        sizes = sample_counts(one["sizes"])
-        S, K = sizes.shape
-        M = 2 + S + S * K
-        stop = start + L * M * (M + 1) // 2
-        snapshots.append(Snapped(int(one["task"]), int(one["step"]), factors[start:stop].reshape(L, -1), sizes))
+def _read_header(text: bytes, path: str) -> Header:
+    version = HeaderStart.model_validate_json(text).version
+    if version > VERSION:
+        newer = f"version {version}, and this program reads up to {VERSION}; update it"
+        raise UsageError(f"{path!r} is a recording of {newer}.")
+    return Header.model_validate_json(text)
+
+
+def _read_used(given: dict[str, Any], path: str) -> dict[str, Any]:
+    try:
+        return Used.model_validate(given).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        reason = explain(error)
+        shortened = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]} …"
+        raise UsageError(f"{path!r} has a setting that no run can have: {shortened}") from None
+
+
+def _snapshots(header: Header, factors: NDArray[np.float32]) -> tuple[PackedSnapshot, ...]:
+    snapshots, start = [], 0
+    for one in header.snapshots:
+        stop = start + header.tensors * one.packed_length
+        of_snapshot = factors[start:stop].reshape(header.tensors, -1)
+        snapshots.append(PackedSnapshot(one.task, one.step, of_snapshot, np.array(one.sizes, np.int64)))
         start = stop
-    if start != len(factors) or (snapshots and not L):
-        raise ValueError("factors")
-    unpacked = [Snapped(one.task, one.step, gram_factors.unpack(one.gram), one.sizes) for one in snapshots]
-    known = {key: header[key] for key in ("split_by", "lr", "seed")}
-    used = Used(**(header["used"] or {})).model_dump(exclude_unset=True)
-    return Recording(name, layers, tuple(unpacked), used=used, **known)
+    return tuple(snapshots)

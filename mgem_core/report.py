@@ -12,6 +12,8 @@ from mgem_core.config import RunConfig
 from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned, number
 from mgem_core.sweeps import step_work
 
+INTERNAL = ("id", "wanted", "code", "place")  # columns of a run that only the store and the runner use
+
 
 def result(config: RunConfig, task_names: Sequence[str], finished: Finished) -> dict[str, Any]:
     """The document that `--json` prints; NaN becomes null."""
@@ -31,7 +33,7 @@ def result(config: RunConfig, task_names: Sequence[str], finished: Finished) -> 
 def stored_run(record: dict[str, Any]) -> dict[str, Any]:
     """A run of the store (`Store.run_records`) as `--json` prints it."""
     first = {"run": f"r{record['id']}", "label": record["label"], "status": record["status"], "config": record["config"]}
-    return {**first, **{name: value for name, value in record.items() if name not in ("id", "wanted", *first)}}
+    return {**first, **{name: value for name, value in record.items() if name not in (*INTERNAL, *first)}}
 
 
 def summary(config: RunConfig, task_names: Sequence[str], finished: Finished) -> str:

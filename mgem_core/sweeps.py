@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -29,13 +29,18 @@ class SweepSpec(BaseModel):
     def grids(self) -> list[dict[str, list[Any]]]:
         return self.grid if isinstance(self.grid, list) else [self.grid]
 
-    def runs(self) -> list[RunConfig]:
+    def count_combinations(self) -> int:
+        """The number of combinations; several may mean the same run."""
+        return sum(math.prod(map(len, grid.values())) for grid in self.grids)
+
+    def runs(self, show: Callable[[Iterator[RunConfig]], Iterator[RunConfig]] = iter) -> list[RunConfig]:
         """The different runs; combinations that mean the same run are one.
 
-        In the order of the grid, but seed after seed: the whole picture comes first, then its errors shrink.
+        In the order of the grid, but seed after seed: the whole picture comes first, then its errors shrink. `show` may
+        report the progress: it passes each combination on.
         """
         combinations = (dict(zip(grid, values, strict=True)) for grid in self.grids for values in product(*grid.values()))
-        configs = (RunConfig(**{**self.base, **values}) for values in combinations)
+        configs = show(RunConfig(**{**self.base, **values}) for values in combinations)
         different = list(dict.fromkeys(config.canonical() for config in configs))
         turn = {seed: number for number, seed in enumerate(dict.fromkeys(config.seed for config in different))}
         return sorted(different, key=lambda config: turn[config.seed])

@@ -1,5 +1,6 @@
 """Numbers and counts as people read them, for the command line, the pages and the files alike."""
 
+import re
 from collections.abc import Sequence
 from math import isnan
 from typing import Any
@@ -9,6 +10,15 @@ MISSING = "—"
 
 def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and isnan(value))
+
+
+def without_surrogates(text: str) -> str:
+    """Text that can be stored and sent; bytes of file names that are not UTF-8 are shown as in caf\\xe9."""
+    return re.sub("[\ud800-\udfff]", lambda found: _escaped(ord(found[0])), text)
+
+
+def _escaped(surrogate: int) -> str:
+    return f"\\x{surrogate - 0xDC00:02x}" if 0xDC80 <= surrogate <= 0xDCFF else f"\\u{surrogate:04x}"
 
 
 def mean_and_error(mean: float | None, error: float | None = None) -> str:

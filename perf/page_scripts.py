@@ -31,7 +31,7 @@ def _open(home: Path, name: str, query: dict[str, str]) -> AppTest:
     manifest_scanner.scan_component_manifests = lambda *arguments, **options: []
     if str(APP) not in sys.path:
         sys.path.insert(0, str(APP))
-    page = AppTest.from_file(str(APP / "main.py"), default_timeout=60)
+    page = AppTest.from_file(str(APP / "dashboard.py"), default_timeout=60)
     page._page_hash = calc_hash(name)  # by its URL; AppTest.switch_page works only after the first run
     page.query_params.update(query)
     return page

@@ -34,8 +34,9 @@ def served(command, port, cwd, **environment):
         process.communicate()
 
 
-def read(port, path):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
+def read(port, path, keep_cookies=False):
+    handlers = [urllib.request.HTTPCookieProcessor()] if keep_cookies else []
+    with urllib.request.build_opener(*handlers).open(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
         return answer.read()
 
 

@@ -131,7 +131,8 @@ def test_only_runs_that_advanced_are_read_again(store):
     learn(store)
     first = points(store, cache=cache)
     queries: list[str] = []
-    store.database.connection.set_trace_callback(queries.append)
+    with store.database.reading() as connection:
+        connection.set_trace_callback(queries.append)
     again = points(store, cache=cache)
     assert not [query for query in queries if "FROM events" in query]
     pd.testing.assert_frame_equal(first, again)
@@ -268,7 +269,8 @@ def test_a_cache_keeps_all_runs_of_a_call_even_if_they_exceed_its_limit(store):
     points(store, cache=cache)
     assert len(cache._known) == 8
     queries: list[str] = []
-    store.database.connection.set_trace_callback(queries.append)
+    with store.database.reading() as connection:
+        connection.set_trace_callback(queries.append)
     points(store, cache=cache)
     assert not [query for query in queries if "FROM events" in query]
 

@@ -10,12 +10,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = [  # a module may import those of its own layer and of the layers before
     {"claims", "errors", "fingerprints", "home", "metrics", "randomness", "text", "version"},
-    {"devices", "dual", "events", "gram_factors", "networks", "partition"},
+    {"devices", "dual", "events", "gram_factors", "lens_archive", "networks", "partition"},
     {"direction", "gradients", "learners", "lens_path", "linear_chain", "memory", "streams", "surgery"},
     {"config", "field_values"},
     {"keys", "paper", "presets", "snapshot_cost", "sweeps"},
     {"checkpoints", "report", "store"},
-    {"analysis", "cells", "estimate", "frames", "legend", "measurements", "paired", "progress", "recordings"},
+    {"analysis", "cells", "estimate", "frames", "legend", "measurements", "paired", "progress"},
+    {"recording_header", "recordings"},
     {"lens", "lens_modules", "lens_partitions", "lens_steps", "published", "recorder"},
     {"figures"},
     {"engine", "evaluation", "probes", "step_means"},

@@ -9,7 +9,7 @@ from mgem_core import RunConfig, UsageError, networks, run
 from mgem_core.config import explain
 from mgem_core.devices import compute_in_bf16, pick_device
 from mgem_core.gradients import gradient
-from mgem_core.keys import _key, part_at_start
+from mgem_core.keys import run_key
 from mgem_core.linear_chain import chain_of
 from mgem_core.streams._stream import Batch
 
@@ -33,8 +33,8 @@ def test_bf16_on_a_machine_without_cuda_is_refused_before_anything_runs():
 
 def test_precision_is_part_of_the_key_on_cuda_only():
     fp32, bf16 = (RunConfig(precision=precision) for precision in ("fp32", "bf16"))
-    assert _key(fp32, "cuda", part_at_start) != _key(bf16, "cuda", part_at_start)
-    assert _key(fp32, "cpu", part_at_start) == _key(RunConfig(device="cpu"), "cpu", part_at_start)
+    assert run_key(fp32, "cuda") != run_key(bf16, "cuda")
+    assert run_key(fp32, "cpu") == run_key(RunConfig(device="cpu"), "cpu")
     assert "precision" not in RunConfig(device="cpu").relevant_fields()
 
 

@@ -54,8 +54,9 @@ def no_database(home):
 
 def a_store_restored_from_a_dump(home):
     store = Store(home / "runs.db")
-    store.database.connection.execute("PRAGMA user_version = 0")
-    store.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with store.database.transaction() as db:
+        db.execute("PRAGMA user_version = 0")
+    store.compact()
     store.close()
     return "has the tables of a store but no schema version"
 
@@ -92,7 +93,7 @@ def test_a_home_that_cannot_be_used_is_one_sentence_on_the_command_line(home, fa
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("page", PAGES)
 def test_a_home_that_cannot_be_used_is_one_sentence_on_every_page(home, fault, page, monkeypatch):
-    monkeypatch.setattr("runner_process.ensure_runner", lambda *options: None)
+    monkeypatch.setattr("runner_process.ensure_runner", lambda *options, **named: None)
     sentence = fault(home)
     shown = open_page(page)
     assert not shown.exception
@@ -131,10 +132,10 @@ def test_a_store_without_room_is_one_sentence_when_a_sweep_is_launched(home, mon
 
     full = sqlite3.OperationalError("database or disk is full")
     full.sqlite_errorcode = sqlite3.SQLITE_FULL
-    monkeypatch.setattr(Store, "_new_run", refuse)
+    monkeypatch.setattr(Store, "_find_equal_run", refuse)
     assert main(["sweep", "--tasks", "1"]) == 2
     assert capsys.readouterr().err == f"mgem: {home / 'runs.db'} could not be written: database or disk is full.\n"
-    monkeypatch.setattr("runner_process.ensure_runner", lambda *options: None)
+    monkeypatch.setattr("runner_process.ensure_runner", lambda *options, **named: None)
     shown = open_page("explore")
     next(button for button in shown.button if button.label.startswith("Run the quick look")).click().run()
     assert not shown.exception
@@ -201,7 +202,7 @@ def test_a_run_that_is_tried_again_forgets_the_traceback(failed):
 
 
 def test_the_page_of_a_run_says_why_it_started_again(home, monkeypatch):
-    monkeypatch.setattr("runner_process.ensure_runner", lambda *options: None)
+    monkeypatch.setattr("runner_process.ensure_runner", lambda *options, **named: None)
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base={"tasks": 2}))
     store.claim()

@@ -12,7 +12,7 @@ import pytest
 
 from mgem_core import RunConfig, UsageError, engine, fingerprints
 from mgem_core.fingerprints import code_has_changed, remember_code
-from mgem_core.keys import expected_keys, parts_of_run, run_key
+from mgem_core.keys import expected_keys, parts_of_run, run_key, version_of_this_process, version_on_disk
 from mgem_core.learners import METHODS
 from mgem_core.networks import NETWORKS
 from mgem_core.store import Store
@@ -115,6 +115,18 @@ def test_a_process_notices_that_its_code_was_edited(code):
     assert code_has_changed()
     assert run_key(RunConfig(method="ewc"), "cpu") == ours  # it still runs the code that it has loaded
     assert expected_keys([RunConfig(method="ewc", device="cpu")]) != [ours]  # a process that starts now would not
+
+
+def test_the_version_on_disk_has_files_that_were_added_and_that_of_the_process_has_not(code):
+    remember_code()
+    ours = version_of_this_process()
+    assert version_on_disk() == ours
+    (code / "learners" / "added.py").write_text("x = 1\n")
+    assert version_on_disk() != ours == version_of_this_process()
+    (code / "learners" / "added.py").unlink()
+    (code / "learners" / "_shared_by_all.py").write_text("x = 1\n")
+    before = run_key(RunConfig(), "cpu")
+    assert expected_keys([RunConfig(device="cpu")]) != [before]
 
 
 def test_a_key_that_is_first_asked_for_after_an_edit_is_of_the_code_before_it(code):
@@ -256,7 +268,7 @@ def test_the_data_of_a_benchmark_may_come_in_any_package(monkeypatch):
     assert expected_keys([RunConfig(benchmark="mine")]) != before
 
 
-DECIDE_NOTHING = {"mgem_core", "mgem_core.errors", "mgem_core.home", "mgem_core.config"}
+DECIDE_NOTHING = {"mgem_core", "mgem_core.errors", "mgem_core.home", "mgem_core.config", "mgem_core.text"}
 
 
 @pytest.mark.parametrize("folder", fingerprints.FOLDERS)

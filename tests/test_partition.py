@@ -1,8 +1,12 @@
+import itertools
+import time
+
 import numpy as np
 import pytest
 
 from mgem_core import networks
-from mgem_core.partition import modules, simplest_modules, splits
+from mgem_core.networks._layer import Layer
+from mgem_core.partition import _balance, modules, simplest_modules, splits
 
 MLP, CONV = networks.layers("mlp", (1, 28, 28), 10), networks.layers("conv-small", (1, 28, 28), 10)
 RESNET = networks.layers("resnet18", (3, 32, 32), 100)
@@ -20,6 +24,58 @@ def test_fewer_modules_are_contiguous_groups_balanced_by_parameter_count():
     assert sizes == [200, 16, 3200, 32, 2570]
     assert modules(CONV, 2) == (0, 0, 0, 0, 1, 1, 1, 1)  # 3416 | 2602
     assert modules(CONV, 3) == (0, 0, 0, 1, 2, 2, 2, 2)
+
+
+def every_division(sizes, groups):
+    """The group of each element, for all divisions into contiguous groups; the last group begins early in the first."""
+    n = len(sizes)
+    cuts = sorted(itertools.combinations(range(1, n), groups - 1), key=lambda cut: cut[::-1])
+    return [[sum(start <= i for start in cut) for i in range(n)] for cut in cuts]
+
+
+def test_the_sum_of_squared_group_sizes_is_as_small_as_possible_and_ties_are_resolved_the_same_way():
+    generator = np.random.default_rng(0)
+    for largest in (1, 3, 1000, 10**7):  # small numbers have many ties; the sums of all squares are exact
+        for _ in range(60):
+            sizes = generator.integers(0, largest + 1, generator.integers(1, 9)).tolist()
+            groups = int(generator.integers(1, len(sizes) + 1))
+            divisions = every_division(sizes, groups)
+            costs = [sum(np.bincount(one, sizes) ** 2) for one in divisions]
+            assert _balance(sizes, groups) == divisions[int(np.argmin(costs))]
+
+
+def slow_balance(sizes, groups):
+    """The definition that stored configs were made with: every start of every group, one after the other."""
+    n, total = len(sizes), np.concatenate([[0], np.cumsum(sizes)])
+    best, cut = np.full((groups + 1, n + 1), np.inf), np.zeros((groups + 1, n + 1), int)
+    best[0, 0] = 0
+    for g in range(1, groups + 1):
+        for end in range(g, n + 1):
+            cost = [best[g - 1, start] + float(total[end] - total[start]) ** 2 for start in range(end)]
+            cut[g, end] = int(np.argmin(cost))
+            best[g, end] = cost[cut[g, end]]
+    group, end = [0] * n, n
+    for g in range(groups, 0, -1):
+        group[cut[g, end] : end] = [g - 1] * (end - cut[g, end])
+        end = cut[g, end]
+    return group
+
+
+def test_networks_whose_squared_sizes_are_rounded_are_divided_as_before():
+    generator = np.random.default_rng(0)
+    for i in range(200):
+        sizes = generator.integers(0, 10 ** generator.integers(7, 13), generator.integers(1, 15))
+        sizes = (np.tile(sizes, 3)[:14] if i % 2 else sizes).tolist()  # equal blocks have equally good divisions
+        groups = int(generator.integers(1, len(sizes) + 1))
+        assert _balance(sizes, groups) == slow_balance(sizes, groups)
+
+
+def test_a_network_of_a_thousand_layers_is_divided_at_once():
+    layers = [Layer(f"block{i}", {"weight": (i % 37 + 1, i % 11 + 1), "bias": (i % 37 + 1,)}) for i in range(1000)]
+    start = time.process_time()
+    for wanted in (2, 8, 500, "layers", 1500, "tensors"):
+        simplest_modules(layers, modules(layers, wanted))
+    assert time.process_time() - start < 30  # about two seconds; it was many minutes
 
 
 def test_more_modules_break_the_largest_layers_into_tensors():

@@ -162,12 +162,31 @@ def test_a_wrong_request_to_publish_is_one_sentence(arguments, sentence, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+WHOLE_LINE = (
+    b'{"label": %s, "config": {"seed": 0, "tasks": 1}, "matrix": [[1]], "pairs": {}, "acc": %s, "fwd": 1, "bwd": 1, '
+    b'"validation_acc": null, "seconds": 1, "seconds_per_step": 1}'
+)
+
+
+def test_a_line_with_all_that_is_needed_is_a_result(tmp_path):
+    (tmp_path / "x.jsonl").write_bytes(WHOLE_LINE % (b'"GEM"', b"90"))
+    assert append(tmp_path / "x.jsonl", []) == 0
+
+
 @pytest.mark.parametrize(
     "content",
     [
         *(b"\xff\xfe", b"{", b"[]", b'{"config": {"seed": "x"}}'),
         b'{"config": {"seed": 0, "tasks": 2}, "matrix": 3, "pairs": {}}',
+        *(
+            b"[" * 100_000,
+            b'{"config":' * 50_000,
+            WHOLE_LINE % (b"[" * 400 + b"]" * 400, b"1"),
+            WHOLE_LINE % (b"NaN", b"1"),
+        ),
+        *(WHOLE_LINE % (rb'"\ud800"', b"1"), WHOLE_LINE % (b'"x"', b"1" + b"0" * 400), WHOLE_LINE % (b'"x"', b"Infinity")),
     ],
+    ids=lambda content: content[:20],
 )
 def test_a_file_that_is_no_list_of_results_is_one_sentence(tmp_path, content):
     (tmp_path / "x.jsonl").write_bytes(content)

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from mgem_core import UsageError, recordings
+from mgem_core import UsageError, recording_header, recordings
 from mgem_core.lens import Setting, answers
 from mgem_core.lens_steps import steps_of
 from mgem_core.recorder import Recorder, named_gradients
@@ -210,6 +210,19 @@ def test_the_settings_of_a_run_are_kept_in_its_file(tmp_path, content):
     used = {"modules": {"0": 0, "3": 1}, "strength": (0.5, 0.1), "trigger": "always", "ridge": 0.0}
     (tmp_path / "my.lens").write_bytes(altered(content, used=used))
     assert recordings.read(tmp_path / "my.lens").used == used
+
+
+def test_nothing_is_recorded_that_could_not_be_opened(tmp_path, monkeypatch):
+    _, (g, row, *_) = model_and_gradients()
+    with pytest.raises(UsageError, match="has 1,004 rows in a Gram matrix, and at most 1,000 can be opened"):
+        Recorder(tmp_path / "wide.lens").snap(g, [[row] * 1001])
+    monkeypatch.setattr(recording_header, "MOST_SNAPSHOTS", 2)
+    with Recorder(tmp_path / "my.lens") as recorder:
+        for _ in range(2):
+            recorder.snap(g, [row])
+        with pytest.warns(UserWarning, match="is full, and later steps are left out: with this one it has 3 snapshots"):
+            recorder.snap(g, [row])
+    assert len(recordings.read(tmp_path / "my.lens").snapshots) == 2
 
 
 def test_a_missing_or_empty_recording_is_one_sentence(tmp_path):

@@ -23,8 +23,9 @@ from mgem_core.events import Finished, Started, Stepped, TaskLearned
 from mgem_core.runner import Ended, local, runner
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
-from mgem_core.runner.status import SIZE, current_problem, report_problem
-from mgem_core.runner.work import acquire_lock, refusal
+from mgem_core.runner.status import SIZE, RunnerStatus, current_problem, new_status, read_status
+from mgem_core.runner.work import WantedRunner, acquire_lock, reason_to_wait, refusal
+from mgem_core.runner.worker import train
 from mgem_core.store import Store, StoreUnavailableError
 from mgem_core.sweeps import SweepSpec
 
@@ -185,13 +186,16 @@ def test_a_damaged_checkpoint_beside_the_store_means_starting_again(home, expect
     assert not list(store.checkpoint(1).parent.iterdir())  # both are of no use once there is a result
 
 
-def test_a_run_interrupted_under_other_code_starts_again_and_is_stored_under_the_new_key(home, expected, monkeypatch):
+def test_a_run_interrupted_under_other_code_waits_to_be_resumed_and_starts_again(home, expected, monkeypatch):
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
     do_rounds_until(one, lambda: store.checkpoint(1).exists())
     old_key, old = one_run(store)["key"], store.checkpoint(1).read_bytes()
     monkeypatch.setattr(keys, "code_version", lambda *run: "newer")
+    assert Runner(store, InlinePool()).work(0) == "idle"
+    assert store.requested_with_other_code() == [1]
+    assert store.resume([1]) == 1
     one = Runner(store, InlinePool())
     do_rounds_until(one, lambda: one_run(store)["notice"])
     assert store.checkpoint(1).with_name("1.pt.set-aside").read_bytes() == old
@@ -408,11 +412,121 @@ def test_a_stopped_worker_is_given_up_after_its_silence_and_its_run_goes_on(home
     assert one_run(store)["attempts"] in (1, 2)  # one if it had ended before it was stopped
 
 
+def runner_with_status(store, pool=None):
+    status = new_status("this version", "1 worker")
+    return Runner(store, pool or InlinePool(), status), status
+
+
+def test_a_runner_that_is_asked_to_end_finishes_what_it_began_and_leaves_the_rest(home, monkeypatch):
+    monkeypatch.setattr(runner, "TURN", 0.0)
+    store = new_store(home)
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
+    one, status = runner_with_status(store)
+    one.do_round()
+    read_status().ask_to_end("that version")
+    assert status.asking_version() == "that version"
+    assert one.work(60) == "asked"
+    assert [run["status"] for run in store.run_records()] == ["finished", "queued"]
+
+
+def test_a_runner_without_work_that_is_asked_to_end_ends_at_once(home):
+    one, status = runner_with_status(new_store(home))
+    status.ask_to_end("that version")
+    assert one.work(60) == "asked"
+
+
+def test_a_runner_has_its_turn_before_it_gives_way(home):
+    """Otherwise two versions that ask each other to end would train nothing at all."""
+    store = new_store(home)
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
+    one, status = runner_with_status(store)
+    status.ask_to_end("that version")
+    assert one.work(60) == "asked"
+    assert [run["status"] for run in store.run_records()] == ["finished", "finished"]
+
+
+def test_a_runner_gives_way_at_once_to_one_with_the_same_code(home):
+    """It was asked for with another pool, which can train the same runs."""
+    store = new_store(home)
+    store.submit(SPEC)
+    one, status = runner_with_status(store)
+    status.ask_to_end("this version")
+    assert one.work(60) == "asked"
+    assert one_run(store)["status"] == "queued"
+
+
+def test_a_turn_begins_with_the_first_run(home, monkeypatch):
+    """Workers may need longer to start than a turn lasts."""
+    monkeypatch.setattr(runner, "TURN", 0.0)
+    store = new_store(home)
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
+    one, status = runner_with_status(store)
+    status.ask_to_end("that version")
+    assert one.work(60) == "asked"
+    assert [run["status"] for run in store.run_records()] == ["finished", "queued"]
+
+
+def test_a_request_to_end_is_for_one_runner_alone(home):
+    _, before = runner_with_status(new_store(home))
+    before.ask_to_end("that version")
+    _, after = runner_with_status(new_store(home))
+    assert not after.asking_version()
+
+
+def test_a_live_runner_of_another_version_or_pool_is_waited_for(home):
+    assert reason_to_wait(WantedRunner("this version")) == ""
+    lock = acquire_lock(0)
+    RunnerStatus(77, "id", "that version", "2 workers").write("")
+    waiting = "Waiting for another version to finish: process 77 uses other code, libraries or data. "
+    assert reason_to_wait(WantedRunner("this version")) == f"{waiting}Runs wait until its current runs have ended."
+    assert reason_to_wait(WantedRunner("that version")) == ""
+    assert reason_to_wait(WantedRunner("that version", "2 workers")) == ""
+    other_pool = reason_to_wait(WantedRunner("that version", "Ray at 10.0.0.1:6379"))
+    assert other_pool.startswith("Waiting for another runner to finish: process 77 trains on 2 workers.")
+    lock.release()
+    assert reason_to_wait(WantedRunner("this version")) == ""
+
+
+def test_the_status_of_an_older_version_is_that_of_another_version(home):
+    lock = acquire_lock(0)
+    (home / "runner.status").write_text('{"process": 5, "time": 1.0, "problem": ""}')
+    waiting = reason_to_wait(WantedRunner("this version"))
+    assert waiting.endswith("process 5 uses other code, libraries or data. Runs wait until it has ended.")
+    read_status().ask_to_end("this version")  # which it could not understand
+    assert not (home / "runner.end").exists()
+    lock.release()
+
+
+def test_a_worker_with_other_code_refuses_a_run_which_is_queued_again(home):
+    """The code was edited between the starts of the runner and of its workers."""
+
+    class OtherCode(InlinePool):
+        def start(self, run, config, state):
+            super().start(run, config, state)
+            edited = {**keys.versions_of_this_process(config), "dual": "edited"}
+            self.training = train(config.model_dump_json(), state, versions=edited)
+
+    store = new_store(home)
+    store.submit(SPEC)
+    assert Runner(store, OtherCode()).work(60) == "outdated"
+    run = one_run(store)
+    assert (run["status"], run["attempts"], run["task"]) == ("queued", 0, 0)
+
+
+def test_the_difference_between_two_processes_is_named():
+    ours = keys.versions_of_this_process(RunConfig())
+    assert keys.difference_from(ours) == ""
+    assert keys.difference_from({**ours, "learners/gem": "x"}) == "other code in mgem_core/learners/gem.py"
+    installed = ours["torch"]
+    assert keys.difference_from({**ours, "torch": "1.0"}) == f"torch {installed} instead of 1.0"
+    assert keys.difference_from({"no-such-library": "1.0"}) == "no-such-library (not installed) instead of 1.0"
+
+
 def test_the_status_file_never_grows(home):
-    report_problem("a" * 10_000)
+    RunnerStatus(1).write("a" * 10_000)
     assert (home / "runner.status").stat().st_size == SIZE
     assert current_problem() == "a" * (SIZE // 8)
-    report_problem("disk full “ä”")
+    RunnerStatus(1).write("disk full “ä”")
     assert (home / "runner.status").stat().st_size == SIZE
     assert current_problem() == "disk full “ä”"
     (home / "runner.status").write_bytes(b"\0" * SIZE)

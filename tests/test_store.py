@@ -3,6 +3,9 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +13,10 @@ import pytest
 from mgem_core import RunConfig, UsageError, frames, measurements, run
 from mgem_core.analysis import View
 from mgem_core.events import Finished, Snapped, Started, Stepped, TaskLearned
-from mgem_core.store import Store
+from mgem_core.keys import expected_keys
+from mgem_core.store import Store, queue
 from mgem_core.store.schema import MIGRATIONS
+from mgem_core.streams import BENCHMARKS, Dataset
 from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
@@ -48,14 +53,123 @@ def test_a_second_sweep_shares_what_is_known(store):
     assert store.counts(third)["queued"] == 4
 
 
-def test_a_run_counts_as_the_work_of_the_code_that_trains_it(store, monkeypatch):
-    store.submit(SPEC)
+def test_a_process_claims_only_runs_that_were_requested_with_its_code(store, monkeypatch):
+    older = store.submit(SPEC)
     monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
-    for _ in range(4):
-        finish(store, store.claim()[0])
+    assert store.claim() is None
+    assert not store.has_runs_to_claim()
+    newer = store.submit(SPEC)
+    assert set(store.run_ids(newer)).isdisjoint(store.run_ids(older))
+    claimed = [store.claim()[0] for _ in range(4)]
+    assert sorted(claimed) == store.run_ids(newer)
+    assert store.claim() is None
+    for number in claimed:
+        finish(store, number)
     assert store.counts(store.submit(SPEC))["finished"] == 4
+    assert store.counts(older)["queued"] == 4
     monkeypatch.undo()
-    assert store.counts(store.submit(SPEC))["queued"] == 4
+    assert store.claim()[0] in store.run_ids(older)
+
+
+def test_runs_that_wait_for_older_code_are_listed_and_resume_requests_them_with_the_current_code(store, monkeypatch):
+    sweep = store.submit(SPEC)
+    interrupted = store.claim()[0]
+    assert store.requested_with_other_code() == []
+    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    store.requeue_interrupted()
+    assert store.requested_with_other_code() == store.run_ids(sweep) == store.requested_with_other_code(sweep=sweep)
+    assert store.requested_with_other_code([interrupted]) == [interrupted]
+    assert store.resume(store.run_ids(sweep)) == 4
+    assert store.requested_with_other_code() == []
+    assert store.resume(store.run_ids(sweep)) == 0  # they wait already
+    assert store.claim()[0] == interrupted
+    keys = expected_keys(SPEC.runs())
+    assert [run["key"] for run in store.run_records(sweep=sweep)] == keys
+
+
+def test_a_run_that_is_requested_again_with_other_code_is_not_claimed_any_more(store, monkeypatch):
+    """Another process resumes it between the two steps of a claim."""
+    store.submit(SweepSpec(base=SPEC.base))
+    answers = iter([queue.next_run(store.database), None])
+    monkeypatch.setattr(queue, "next_run", lambda database: next(answers))
+    with store.database.transaction() as db:
+        db.execute("UPDATE runs SET code = 'other'")
+    assert store.claim() is None
+    assert store.counts()["queued"] == 1
+
+
+def test_a_run_that_an_update_made_invalid_fails_with_a_sentence(store):
+    """The code that trains it is the same, but not what a config may be."""
+    store.submit(SPEC)
+    with store.database.transaction() as db:
+        db.execute("UPDATE runs SET config = replace(config, 'mnist5k-permutations', 'gone') WHERE id IN (1, 2)")
+    assert store.claim()[0] == 3
+    failed = store.run_records([1, 2])
+    assert [run["status"] for run in failed] == ["failed", "failed"]
+    assert failed[0]["error"].startswith("benchmark is 'gone'; it must be one of")
+
+
+def test_a_sweep_that_is_requested_with_older_code_is_not_the_one_that_is_asked_for_now(store, monkeypatch):
+    first = store.submit(SPEC)
+    assert store.find_sweep(SPEC) == first
+    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    assert store.find_sweep(SPEC) is None
+
+
+def claimed_sweeps(store, count):
+    """The names of the sweeps from which the next runs are claimed."""
+    return [next(iter(store.sweeps_of([store.claim()[0]]).values())) for _ in range(count)]
+
+
+def test_sweeps_take_turns(store):
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": list(range(20))}), "long")
+    assert claimed_sweeps(store, 3) == ["long"] * 3
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": [30, 31, 32]}), "quick look")
+    assert claimed_sweeps(store, 6) == ["quick look", "long"] * 3
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": [40, 41]}), "later")
+    assert claimed_sweeps(store, 4) == ["later", "long"] * 2
+
+
+def test_resumed_runs_take_turns_with_what_is_being_trained(store):
+    first = store.submit(SweepSpec(base=SPEC.base, grid={"seed": list(range(5))}), "stopped")
+    store.cancel(store.run_ids(first))
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": list(range(10, 20))}), "other")
+    assert claimed_sweeps(store, 4) == ["other"] * 4
+    store.resume(store.run_ids(first))
+    assert claimed_sweeps(store, 5) == ["stopped", "stopped", "other", "stopped", "other"]
+
+
+def test_runs_that_record_for_the_lens_come_first(store):
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1], "snap_every": [0, 5]}))
+    assert [store.claim()[1].snap_every for _ in range(4)] == [5, 5, 0, 0]
+
+
+class UnreadableData:
+    """Data that cannot be listed, for one of the benchmarks."""
+
+    def __init__(self, monkeypatch, benchmark="mnist5k-rotations"):
+        def version():
+            raise UsageError("/data/pacs/photo/dog cannot be read (Permission denied); allow it.")
+
+        dataset = Dataset("d", "D", Path, lambda thorough: "", None, "1 MB", version=version)
+        monkeypatch.setitem(BENCHMARKS, benchmark, replace(BENCHMARKS[benchmark], dataset=dataset))
+
+
+def test_a_run_whose_data_cannot_be_read_fails_alone(store, monkeypatch):
+    grid = {"benchmark": ["mnist5k-rotations", "mnist5k-permutations"], "seed": [0, 1]}
+    sweep = store.submit(SweepSpec(base=SPEC.base, grid=grid))
+    UnreadableData(monkeypatch)
+    assert store.requested_with_other_code() == []
+    claimed = [store.claim()[1] for _ in range(2)]
+    assert {config.benchmark for config in claimed} == {"mnist5k-permutations"}
+    assert store.claim() is None
+    failed = [run for run in store.run_records(sweep=sweep) if run["status"] == "failed"]
+    assert [run["config"]["benchmark"] for run in failed] == ["mnist5k-rotations"] * 2
+    assert {run["error"] for run in failed} == {"/data/pacs/photo/dog cannot be read (Permission denied); allow it."}
+    store.cancel(store.run_ids(sweep))
+    store.requeue_interrupted()
+    assert store.resume(store.run_ids(sweep)) == 2  # the others are still not readable
+    assert store.counts(sweep)["failed"] == 2
 
 
 def test_a_sweep_takes_up_again_what_failed_or_was_cancelled(store):
@@ -283,12 +397,13 @@ def test_configs_come_back_equal(store):
     assert store.claim()[1] == spec.runs()[0] == RunConfig(**spec.runs()[0].model_dump())
 
 
-def test_a_run_of_another_version_fails_with_a_sentence_and_lets_the_others_by(store):
+def test_a_run_that_this_version_does_not_know_is_left_to_others_until_it_is_resumed(store):
     store.submit(SPEC)
     with store.database.transaction() as db:
-        db.execute("UPDATE runs SET config = replace(config, 'mnist5k-permutations', 'gone') WHERE id = 1")
-    assert store.claim() is None
+        db.execute("UPDATE runs SET config = replace(config, 'mnist5k-permutations', 'gone'), code = '' WHERE id = 1")
     assert store.claim()[0] == 2
+    assert store.requested_with_other_code() == [1]
+    assert store.resume([1]) == 0
     row = store.database.rows("SELECT status, error FROM runs WHERE id = 1")[0]
     assert row["status"] == "failed"
     assert row["error"].startswith("benchmark is 'gone'; it must be one of")
@@ -383,3 +498,38 @@ def test_a_sweep_gets_more_seeds_and_only_their_runs_are_queued(store):
     assert store.counts(sweep) == {**dict.fromkeys(store.counts(), 0), "finished": 4, "queued": 6}
     assert store.sweep(sweep)["spec"] == json.loads(more.model_dump_json())
     assert store.extend(sweep, more) == 0
+
+
+def test_threads_share_a_store(store):
+    """A dashboard has one store for all its sessions."""
+    store.submit(SweepSpec(base=SPEC.base, grid={"seed": list(range(40))}))
+    claimed, errors = [], []
+
+    def work():
+        try:
+            while one := store.claim():
+                finish(store, one[0])
+                claimed.append(one[0])
+                assert sum(store.counts().values()) == 40
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert sorted(claimed) == list(range(1, 41))
+
+
+def test_a_reader_does_not_wait_for_a_writer_that_waits(store):
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waiting = threading.Thread(target=store.submit, args=[SPEC])
+    waiting.start()
+    assert store.counts()["queued"] == 0
+    assert waiting.is_alive()
+    other.execute("ROLLBACK")
+    waiting.join()
+    assert store.counts()["queued"] == 4

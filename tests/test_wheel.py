@@ -43,7 +43,7 @@ def files(folder):
 def test_the_wheel_holds_the_whole_core_and_the_whole_app_and_nothing_else(source, unpacked):
     assert files(unpacked / "mgem_core") == files(source / "mgem_core")
     app = files(source / "app")
-    assert {".streamlit/config.toml", "main.py", "logo.svg"} <= app
+    assert {".streamlit/config.toml", "main.py", "dashboard.py", "logo.svg"} <= app
     assert files(unpacked / "mgem_app") == app - {"static/plotly.min.js"}
     top = {path.name for path in unpacked.iterdir() if path.suffix != ".dist-info"}
     assert top == {"mgem_core", "mgem_app"}

@@ -27,7 +27,7 @@ class Refusal(MetaPathFinder):
 
 def app_modules() -> list[str]:
     """The modules of the app; its main script and its pages are not imported, but run."""
-    files = [path.relative_to(APP) for path in APP.rglob("*.py") if path not in PAGES and path != APP / "main.py"]
+    files = [path.relative_to(APP) for path in APP.rglob("*.py") if path not in PAGES and path != APP / "dashboard.py"]
     return [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
 
 
@@ -75,7 +75,7 @@ def main(homes: list[str]) -> None:
     import runner_process
     from streamlit.components.v2 import manifest_scanner
 
-    runner_process.ensure_runner = lambda *options: None  # nothing is to be trained
+    runner_process.ensure_runner = lambda *options, **named: None  # nothing is to be trained
     manifest_scanner.scan_component_manifests = lambda *arguments, **options: []  # a slow search for nothing
     for home in homes:
         os.environ["MGEM_HOME"] = home

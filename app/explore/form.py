@@ -152,7 +152,7 @@ def offered_values(text: str) -> dict[str, Any]:
     """The form values in a JSON text that a browser kept, without those that this version does not offer."""
     try:
         given = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     values = given if isinstance(given, dict) else {}
     return {name: value for name, value in values.items() if name in DEFAULTS and _is_offered(name, value)}
@@ -162,7 +162,7 @@ def remembered_preset(text: str) -> str:
     """The preset in such a text; empty if there is none."""
     try:
         given = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     name = given.get("preset") if isinstance(given, dict) else ""
     return name if isinstance(name, str) else ""

@@ -77,7 +77,7 @@ def _estimate(store: Store, configs: list[RunConfig]) -> Estimate:
 
 
 def show_estimate(store: Store, configs: list[RunConfig]) -> str:
-    """How many runs, how long they take, and what they record; from a day on, a question.
+    """How many runs, how long they take, and what they record; from a day or very many runs on, a question.
 
     Return why they cannot be launched yet.
     """
@@ -88,8 +88,8 @@ def show_estimate(store: Store, configs: list[RunConfig]) -> str:
         st.caption(escape_markdown(expected.snapshots.sentence))
     if sentences := cautions(configs):
         st.warning(escape_markdown(one_of(sentences[-1], len(sentences))))
-    if expected.is_very_long:
-        st.checkbox(f"Yes, this may take about {duration(expected.seconds or 0)}", key=_confirmation_key(expected))
+    if expected.to_confirm:
+        st.checkbox(f"Yes, {expected.to_confirm}", key=_confirmation_key(expected))
     elif expected.is_long:
         st.warning(f"This takes about {duration(expected.seconds or 0)}. Fewer seeds, strengths or steps take less.")
     return _missing_confirmation(expected)
@@ -97,13 +97,13 @@ def show_estimate(store: Store, configs: list[RunConfig]) -> str:
 
 def _confirmation_key(expected: Estimate) -> str:
     """Another duration is another question."""
-    return f"confirmed {duration(expected.seconds or 0)}"
+    return f"confirmed {expected.to_confirm}"
 
 
 def _missing_confirmation(expected: Estimate) -> str:
-    if not expected.is_very_long or st.session_state.get(_confirmation_key(expected)):
+    if not expected.to_confirm or st.session_state.get(_confirmation_key(expected)):
         return ""
-    return f"This takes about {duration(expected.seconds or 0)}; confirm it above Launch first."
+    return f"{expected.to_confirm.capitalize()}; confirm it above Launch first."
 
 
 def _launch_form(store: Store) -> None:

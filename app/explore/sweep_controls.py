@@ -65,7 +65,7 @@ def _stop(store: Store, sweep: int) -> None:
 
 
 @session.explain_errors
-def _resume(store: Store, sweep: int) -> None:
+def resume_sweep(store: Store, sweep: int) -> None:
     if store.is_current():
         store.resume(store.run_ids(sweep))
         runner_process.wake_runner()
@@ -80,7 +80,7 @@ def show_stop_or_resume(store: Store, sweep: int, counts: dict[str, int]) -> Non
             st.button("Stop", on_click=_stop, help=help, **options)
         elif stopped := counts["cancelled"] + counts["failed"]:
             help = f"Continue the runs that were stopped or failed: {pluralize(stopped, 'run')}."
-            st.button("Resume", on_click=_resume, help=help, **options)
+            st.button("Resume", on_click=resume_sweep, help=help, **options)
         else:
             st.markdown("Finished", width="content")
 

@@ -16,6 +16,7 @@ from text import abbreviate, escape_markdown
 from explore.configuration_table import table_columns, table_rows
 from explore.page_selection import PageSelection, select_sweep
 from explore.selection import mark_rows, select_points
+from explore.sweep_controls import resume_sweep
 from explore.verdicts import show_verdicts
 from mgem_core import UsageError
 from mgem_core.analysis import View, best_by_validation
@@ -24,7 +25,7 @@ from mgem_core.figures.style import line_styles
 from mgem_core.learners import METHOD_OF_FAMILY, shares_network
 from mgem_core.progress import SweepProgress, sweep_progress
 from mgem_core.runner.work import default_workers
-from mgem_core.store import Store
+from mgem_core.store import Store, describe_waiting
 from mgem_core.text import duration, pluralize
 
 MOST_ERRORS = 3  # shown without a click
@@ -107,8 +108,11 @@ def show_progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
     """The progress bar, and what went wrong."""
     progress = sweep_progress(store, sweep)
     st.progress(progress.share, " · ".join(describe_progress(progress, lambda: store.counts()["running"] > 0)))
-    if progress.ended < progress.total and (problem := runner_process.keep_runner_alive()):
-        st.error(escape_markdown(problem))
+    others = len(store.requested_with_other_code(sweep=sweep)) if progress.counts["queued"] else 0
+    if others:
+        show_other_code(store, sweep, others)
+    if progress.ended + others < progress.total:
+        runner_process.keep_runner_alive()
     errors = [
         f"{escape_markdown(str(error))} ({abbreviate([f'r{run}' for run in failed['id']], 8)})"
         for error, failed in runs.dropna(subset=["error"]).groupby("error")
@@ -119,6 +123,13 @@ def show_progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
         st.expander(f"{pluralize(len(rest), 'more error')}").markdown("\n\n".join(rest))
 
 
+def show_other_code(store: Store, sweep: int, count: int) -> None:
+    """Say that some runs wait for other code, as after an update, and offer to request them again."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.warning(f"{describe_waiting(count)}.")
+        st.button("Request them again", on_click=resume_sweep, args=(store, sweep))
+
+
 def describe_progress(progress: SweepProgress, others_are_training: Callable[[], bool]) -> list[str]:
     """The phrases above the progress bar; `others_are_training` is called only if no run of this sweep is."""
     counts, workers = progress.counts, default_workers()
@@ -126,7 +137,7 @@ def describe_progress(progress: SweepProgress, others_are_training: Callable[[],
     if progress.ended < progress.total:
         seconds, rate = progress.seconds_left(workers), progress.runs_per_minute(workers)
         if not counts["running"] and others_are_training():
-            phrases.append("waiting for runs of earlier sweeps")
+            phrases.append("waiting for a free worker")
         elif seconds is not None:
             phrases += [f"{duration(seconds)} left", f"{rate:.0f} runs per minute"]
         else:

@@ -1,5 +1,6 @@
 """The page Lens: drag modules, splits and strength, and see what they would have done at recorded steps."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -9,18 +10,20 @@ import session
 import streamlit as st
 from paper.run_this import ask_to_run, show_question
 from pydantic import ValidationError
-from text import escape_markdown
+from text import abbreviate, escape_markdown
 
 from lens.example_runs import example_recordings
 from lens.payload import payload
 from lens.sources import Source, example, recorded_sources, train_settings
 from lens.trained import is_training, trained_as
-from mgem_core import recordings
+from mgem_core import UsageError, recordings
 from mgem_core.config import explain
 from mgem_core.networks._layer import Layer
+from mgem_core.recording_header import MOST_NUMBERS
 from mgem_core.recordings import Recording
 from mgem_core.store import Store
 
+MOST_NAMES = 6  # of files, in the title of the lens
 INTRODUCTION = """
 - **Each point is one way to restrict the updates of a network** that learns a new task: the further right, the better a
   step keeps the old task, and the higher, the more it learns of the new one.
@@ -52,9 +55,35 @@ def choose_source(sources: dict[str, Source]) -> Source:
     return sources[key]
 
 
-def read_files() -> list[Recording]:
+def read_files() -> dict[str, Any] | None:
+    """What the lens shows of uploaded files, computed once; None if there are none, or none that can be shown."""
     files = st.file_uploader("Or recordings of your own loop, one per seed", type="lens", accept_multiple_files=True)
-    return [recordings.parse(file.getvalue(), file.name) for file in files]
+    ids = [file.file_id for file in files]
+    if st.session_state.get("lens files", (None,))[0] != ids:
+        st.session_state["lens files"] = ids, *open_files([(file.name, file.getvalue()) for file in files])
+    _, content, problems = st.session_state["lens files"]
+    for problem in problems:
+        st.error(escape_markdown(problem))
+    return content  # type: ignore[no-any-return]
+
+
+def open_files(files: Sequence[tuple[str, bytes]]) -> tuple[dict[str, Any] | None, list[str]]:
+    """What the lens shows of files, given by name and content, and a sentence about each that cannot be shown."""
+    found: list[Recording] = []
+    problems: list[str] = []
+    numbers_left = MOST_NUMBERS  # in all files together, as they are all in memory at once
+    for name, content in files:
+        try:
+            recording = recordings.parse(content, name, numbers_left)
+        except UsageError as error:
+            problems.append(str(error))
+        else:
+            found.append(recording)
+            numbers_left -= recording.numbers
+    try:
+        return (payload(found, abbreviate([one.name for one in found], MOST_NAMES)) if found else None), problems
+    except UsageError as error:
+        return None, [*problems, str(error)]
 
 
 def read_source(store: Store, source: Source) -> tuple[tuple[Layer, ...], dict[str, Any]]:
@@ -92,19 +121,23 @@ def show_source(store: Store) -> None:
     found = session.read_once("lens sources", store, None, lambda: recorded_sources(store))
     source = choose_source({one.key: one for one in [*found, example()]})
     with st.expander("Open files"):
-        files = read_files()
-    if files:
-        names = ", ".join(recording.name for recording in files)
-        components.show_lens(payload(files, names), "lens", None)
+        of_files = read_files()
+    if of_files:
+        show_thinning(of_files)
+        components.show_lens(of_files, "lens", None)
         return
     if source.runs:
         layers, content = session.read_once("lens recordings", store, source, lambda: read_source(store, source))
     else:
         layers, content = example_recordings()[0].layers, example_payload()
-    if content["every"] > 1:
-        st.caption(f"The recording is long: one of every {content['every']} recorded steps is shown.")
+    show_thinning(content)
     components.show_lens(content, "lens", lambda wanted: ask_to_train(source, layers, wanted))
     show_trained(store, source)
+
+
+def show_thinning(content: dict[str, Any]) -> None:
+    if content["every"] > 1:
+        st.caption(f"The recording is long: one of every {content['every']} recorded steps is shown.")
 
 
 def show_trained(store: Store, source: Source) -> None:
@@ -123,8 +156,8 @@ def show_trained(store: Store, source: Source) -> None:
         components.show_trained(trained, "lens trained component")
         if trained["left_out"]:
             st.caption(f"The lens knows the newest trained settings; {trained['left_out']} older ones were not read.")
-        if is_active and (problem := runner_process.keep_runner_alive()):
-            st.error(escape_markdown(problem))
+        if is_active:
+            runner_process.keep_runner_alive()
         if is_active and not is_training(trained):
             session.queue_toast("The training has ended.")
             st.rerun()

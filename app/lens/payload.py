@@ -8,11 +8,13 @@ import numpy as np
 
 from mgem_core import UsageError, gram_factors, partition
 from mgem_core.lens import Setting, module_of, row_weights
-from mgem_core.lens_steps import Steps, joined, steps_of
-from mgem_core.recordings import Recording
+from mgem_core.lens_steps import Steps, check_finite, snapshots_by_task
+from mgem_core.recordings import Recording, Snapshot, factors_of
 
 MOST_NUMBERS = 4_000_000  # that are sent, 21 MB as text; of longer recordings, every second step, or every third …
+MOST_AT_ALL = 30_000_000  # where even one step of each task has more numbers; Streamlit sends at most 200 MB of text
 PARTITIONS = (1, 2, 3, 4, 6, 8)  # numbers of modules to choose from, beside one per layer and one per tensor
+ByTask = dict[int, list[Snapshot]]
 
 
 def payload(found: Sequence[Recording], title: str, source: str = "") -> dict[str, Any]:
@@ -26,13 +28,22 @@ def payload(found: Sequence[Recording], title: str, source: str = "") -> dict[st
             raise UsageError(
                 f"{first.name} and {other.name} differ in more than their seeds; open those of one configuration."
             )
-    tasks = sorted(set.intersection(*(set(recording.tasks) for recording in found)))
+    snapshots = [snapshots_by_task(recording) for recording in found]
+    tasks = sorted(set.intersection(*(set(by_task) for by_task in snapshots)))
     if not tasks:
         raise UsageError("These recordings have no task in common.")
-    steps = {task: [steps_of(recording, task) for recording in found] for task in tasks}
-    for parts in steps.values():
-        joined(parts)  # checks that they fit together
-    every = max(1, -(-sum(_numbers(one) for parts in steps.values() for one in parts) // MOST_NUMBERS))
+    for task in tasks:
+        for other, by_task in zip(found, snapshots, strict=True):
+            if by_task[task][0].sizes.shape != snapshots[0][task][0].sizes.shape:
+                differ = f"{first.name} and {other.name} differ in their memory rows in task {task + 1}"
+                raise UsageError(f"{differ}; open recordings of one kind.")
+    every = max(1, -(-_count_numbers(first, snapshots, tasks, 1) // MOST_NUMBERS))
+    if (numbers := _count_numbers(first, snapshots, tasks, every)) > MOST_AT_ALL:
+        remedy = "open fewer of them, or record fewer splits"
+        raise UsageError(
+            f"These recordings have {numbers:,} numbers at one step of each task, and at most {MOST_AT_ALL:,} can be sent "
+            f"to a browser; {remedy}."
+        )
     return {
         "title": title,
         "source": source,
@@ -42,25 +53,31 @@ def payload(found: Sequence[Recording], title: str, source: str = "") -> dict[st
             {
                 "name": recording.name,
                 "seed": recording.seed,
-                "tasks": [_task(steps[t][r].at(slice(None, None, every))) for t in tasks],
+                "tasks": [_task(recording.name, task, by_task[task][::every]) for task in tasks],
             }
-            for r, recording in enumerate(found)
+            for recording, by_task in zip(found, snapshots, strict=True)
         ],
-        "used": _used(steps[tasks[0]][0], first),
+        "used": _used(first, tasks[0], snapshots[0][tasks[0]]),
         "every": every,
         "quantile": _quantile(len(found)),
     }
 
 
-def _numbers(steps: Steps) -> int:
-    N, L, M, _ = steps.gram.shape
-    return int(N * L * M * (M + 1) // 2)
+def _count_numbers(first: Recording, snapshots: Sequence[ByTask], tasks: Sequence[int], every: int) -> int:
+    """In the packed factors of these tasks, if one of every `every` snapshots is sent."""
+    tensors, total = sum(len(layer.shapes) for layer in first.layers), 0
+    for task in tasks:
+        length = gram_factors.packed_length(*snapshots[0][task][0].sizes.shape)
+        total += tensors * length * sum(len(by_task[task][::every]) for by_task in snapshots)
+    return total
 
 
-def _task(steps: Steps) -> dict[str, Any]:
-    factors = np.stack([gram_factors.pack(gram) for gram in steps.gram])
-    text = base64.b64encode(np.ascontiguousarray(factors, "<f4").tobytes()).decode()
-    return {"task": steps.task, "steps": steps.steps.tolist(), "sizes": steps.sizes.tolist(), "factors": text}
+def _task(name: str, task: int, snapshots: Sequence[Snapshot]) -> dict[str, Any]:
+    factors = np.stack([factors_of(snapshot) for snapshot in snapshots])
+    check_finite(factors, name, task)
+    text = base64.b64encode(np.ascontiguousarray(factors, "<f4").data).decode()
+    sizes = [snapshot.sizes.tolist() for snapshot in snapshots]
+    return {"task": task, "steps": [snapshot.step for snapshot in snapshots], "sizes": sizes, "factors": text}
 
 
 def _partitions(recording: Recording) -> list[dict[str, Any]]:
@@ -69,20 +86,22 @@ def _partitions(recording: Recording) -> list[dict[str, Any]]:
     return [{"modules": count, "moduleOf": list(partition.modules(recording.layers, count))} for count in counts]
 
 
-def _used(steps: Steps, recording: Recording) -> dict[str, Any] | None:
+def _used(recording: Recording, task: int, snapshots: Sequence[Snapshot]) -> dict[str, Any] | None:
     """The settings of the run itself; None if they are unknown, or the recording cannot answer for them."""
     if not recording.used:
         return None
     setting = Setting.of(recording.used)
+    sizes, no_gram = np.stack([snapshot.sizes for snapshot in snapshots]), np.empty((0, 0, 0, 0))  # which is not needed
+    steps = Steps(recording.name, task, recording.layers, recording.split_by, no_gram, sizes, np.empty(0, np.int64))
     try:
         row_weights(steps, setting)
+        partition_of = list(module_of(steps, setting.modules))
     except UsageError:
         return None
     strength = np.atleast_1d(np.asarray(setting.strength, float)).tolist()
     knobs: dict[str, str] = {"solver": setting.solver, "kind": setting.strength_kind, "trigger": setting.trigger}
     knobs |= {"per": setting.strength_per, "stepLength": setting.step_length}
     ridge = {"ridge": setting.ridge, "ridgeKind": setting.ridge_kind}
-    partition_of = list(module_of(steps, setting.modules))
     return {"moduleOf": partition_of, "splits": setting.splits, "strength": strength, "knobs": {**knobs, **ridge}}
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import runner_process
 import session
 import streamlit as st
-from text import escape_markdown
 
 from mgem_core.store import RunFilter, Store
 from runs.comparison import MOST_CURVES
@@ -34,8 +33,8 @@ def show_list(store: Store, which: str, run_filter: RunFilter, selected: list[di
     @session.explain_errors
     def show_current_list() -> None:
         session.rerun_if_replaced(store)
-        if is_active and (problem := runner_process.keep_runner_alive()):
-            st.error(escape_markdown(problem))
+        if is_active:
+            runner_process.keep_runner_alive()
         if which == "Runs":
             show_run_list(store, run_filter, st.session_state["runs"])
         else:

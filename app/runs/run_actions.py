@@ -15,6 +15,7 @@ from mgem_core.text import pluralize
 from runs.run_list import select_runs
 from runs.selected_runs import spec_of_runs, unrepresentable_fields
 
+RESUME_HELP = "Continue the runs that failed or were cancelled, and request those again that wait for other code."
 Runs = list[dict[str, Any]]
 
 
@@ -49,12 +50,13 @@ def show_more_like_this(store: Store, runs: Runs) -> None:
 def show_stop_and_resume(store: Store, runs: list[int], counts: dict[str, int]) -> None:
     """Buttons for these runs, given how many of them have each status."""
     active, stopped = counts["queued"] + counts["running"], counts["failed"] + counts["cancelled"]
+    stopped += len(store.requested_with_other_code(runs)) if counts["queued"] else 0
     help = "Cancel the runs that have not ended. Finished runs keep their results."
     if st.button("Stop", disabled=not active, help=help):
         store.cancel(runs)
         session.queue_toast(f"Stopping {pluralize(active, 'run')}.")
         st.rerun()
-    if st.button("Resume", disabled=not stopped, help="Continue the runs that failed or were cancelled."):
+    if st.button("Resume", disabled=not stopped, help=RESUME_HELP):
         queued = store.resume(runs)
         runner_process.wake_runner()
         session.queue_toast(f"{pluralize(queued, 'run')} queued again.")

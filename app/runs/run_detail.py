@@ -8,7 +8,7 @@ import streamlit as st
 from text import escape_markdown, field_title, format_time
 
 from mgem_core import RunConfig, frames
-from mgem_core.store import Store
+from mgem_core.store import OTHER_CODE, Store
 from mgem_core.text import mean_and_error
 from runs.comparison import MOST_CURVES, show_comparison
 from runs.curves import show_curves, show_matrices
@@ -53,6 +53,8 @@ def show_run(store: Store, run: dict[str, Any]) -> None:
         for sweep, name in list(store.sweeps_of([run["id"]]).items())[:MOST_SWEEPS]:
             label = escape_markdown(f"{name} (s{sweep}) on Explore →")
             st.page_link(session.EXPLORE_PAGE, label=label, query_params={"sweep": f"s{sweep}"})
+    if store.requested_with_other_code([run["id"]]):
+        st.info(f"This run waits: it was {OTHER_CODE}. *Resume* requests it again.")
     if run["error"]:
         st.error(escape_markdown(run["error"]))
     if run["traceback"]:

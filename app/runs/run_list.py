@@ -45,7 +45,9 @@ def show_run_list(store: Store, run_filter: RunFilter, selected: list[str]) -> N
         if selected and st.button("Clear selection", type="tertiary"):
             select_runs([])
     zone = browser_time_zone()
-    table = [run_row(row, zone) for row in rows]
+    waiting = [row["id"] for row in rows if row["status"] == "queued"]
+    others = set(store.requested_with_other_code(waiting)) if waiting else set()
+    table = [run_row({**row, "waits_for_other_code": row["id"] in others}, zone) for row in rows]
     components.show_table(COLUMNS, table, "runs table", "Runs, the newest first", selected, select_runs)
 
 
@@ -80,6 +82,8 @@ def strength_of(row: Mapping[str, Any]) -> Any:
 
 def status_text(row: Mapping[str, Any]) -> str:
     """The status of a run, with its progress while it is running."""
+    if row.get("waits_for_other_code"):
+        return "queued, for other code"
     if row["status"] != "running":
         return str(row["status"])
     return f"{'stopping' if row['wanted'] == 'cancel' else 'running'} {100 * row['progress']:.0f} %"

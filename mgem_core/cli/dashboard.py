@@ -1,27 +1,50 @@
-"""The command `mgem dashboard`, which serves the dashboard to browsers on this computer."""
+"""The command `mgem dashboard`, which serves the dashboard to browsers on this computer, and with a token to others."""
 
 import argparse
 import errno
+import os
+import re
+import signal
 import socket
+import sys
+import tomllib
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
 from mgem_core import UsageError
+from mgem_core.cli._token import read_token
+from mgem_core.home import home
 
-ADDRESS = "127.0.0.1"  # the dashboard has no log-in, so no other computer may reach it
+ADDRESS = "127.0.0.1"
+HOST_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*", re.IGNORECASE)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_dashboard)
     parser.add_argument("--port", type=int, default=8501, metavar="N", help="the port it listens on [8501]")
+    parser.add_argument("--token", action="store_true", help="ask each browser for a token once (on a shared computer)")
+    parser.add_argument(
+        "--address", default=ADDRESS, help=f"the IP address it listens on; others than {ADDRESS} need --token [{ADDRESS}]"
+    )
+    parser.add_argument(
+        "--host", action="append", default=[], metavar="NAME", help="the name of a reverse proxy in front of it; repeatable"
+    )
 
 
 def _dashboard(options: argparse.Namespace) -> int:
     main_page = find_main_page(Path(__file__).parents[2])
-    _check_port(options.port)
+    address = _check_address(options.address, options.token)
+    hosts = [_check_host(name) for name in options.host]
+    _check_port(options.port, address)
+    token = read_token(home()) if options.token else ""
+    # In the environment, because other users can see command lines. app/main.py removes both when it reads them.
+    os.environ["MGEM_DASHBOARD_TOKEN"] = token
+    os.environ["MGEM_DASHBOARD_HOSTS"] = " ".join(hosts)
+    flags = [*_settings(main_page), "--server.address", address, "--server.port", str(options.port)]
     from streamlit.web import cli as streamlit  # here, because importing it takes a second
 
-    print(f"The dashboard is at http://{ADDRESS}:{options.port} (press Ctrl+C to end it).", flush=True)
-    flags = ["--server.address", ADDRESS, "--server.port", str(options.port), "--logger.hideWelcomeMessage", "true"]
+    print(f"The dashboard is at {_url(address, options.port, token)} (press Ctrl+C to end it).", flush=True)
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))  # otherwise Streamlit ends with a traceback
     streamlit.main(["run", str(main_page), *flags], standalone_mode=False)
     return 0
 
@@ -34,13 +57,59 @@ def find_main_page(root: Path) -> Path:
     raise UsageError(f"the dashboard is not installed: {root} has neither mgem_app/main.py nor app/main.py; reinstall it.")
 
 
-def _check_port(port: int) -> None:
+def _settings(main_page: Path) -> list[str]:
+    """Return the settings of the dashboard as flags, which neither the environment nor a file elsewhere can change."""
+    sections = tomllib.loads((main_page.parent / ".streamlit" / "config.toml").read_text())
+    sections.pop("theme")
+    flags = ["--logger.hideWelcomeMessage", "true"]
+    for section, options in sections.items():
+        for name, value in options.items():
+            if value != []:  # there is no flag for an empty list
+                flags += [f"--{section}.{name}", str(value).lower() if isinstance(value, bool) else str(value)]
+    return flags
+
+
+def _url(address: str, port: int, token: str) -> str:
+    """Return the URL to open; a server on all interfaces is named by this computer's name."""
+    if ip_address(address).is_unspecified:
+        address = socket.gethostname()
+    elif ":" in address:
+        address = f"[{address}]"
+    return f"http://{address}:{port}" + (f"/?token={token}" if token else "")
+
+
+def _check_address(text: str, has_token: bool) -> str:
+    try:
+        address = ip_address(ADDRESS if text == "localhost" else text)
+    except ValueError:
+        raise UsageError(f'address is "{text}"; it must be an IP address, such as {ADDRESS} or 0.0.0.0.') from None
+    if not address.is_loopback and not has_token:
+        raise UsageError(
+            f"address is {address}, where other computers can reach the dashboard; add --token, or leave out --address."
+        )
+    return str(address)
+
+
+def _check_host(name: str) -> str:
+    if not HOST_NAME.fullmatch(name):
+        raise UsageError(
+            f'host is "{name}"; it must be the name of a proxy without scheme and port, such as lab.example.org.'
+        )
+    return name.lower()
+
+
+def _check_port(port: int, address: str) -> None:
     if not 1 <= port <= 65535:
         raise UsageError(f"port is {port}; it must be from 1 to 65535.")
-    with socket.socket() as probe:
+    family = socket.AF_INET6 if isinstance(ip_address(address), IPv6Address) else socket.AF_INET
+    with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just closed counts as free
         try:
-            probe.bind((ADDRESS, port))
+            probe.bind((address, port))
         except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise UsageError(
+                    f"address is {address}, but this computer does not have it; leave out --address."
+                ) from None
             reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
             raise UsageError(f"port is {port}, but it {reason}; choose another one with --port N.") from None

@@ -65,7 +65,7 @@ def _state(dataset: Dataset, problem: str) -> str:
         return f"here, in {dataset.folder()} ({dataset.sample_size() or dataset.size})"
     word, _, rest = problem.partition(" ")  # "which is not in …" or "whose file … is damaged …"
     reason = f"missing: it {rest}" if word == "which" else f"unusable: its {rest}"
-    return f"{reason}; {dataset.remedy} ({dataset.size})"
+    return f"{reason}; {dataset.remedy_for(problem)} ({dataset.size})"
 
 
 def _fetch(options: argparse.Namespace) -> int:
@@ -79,7 +79,7 @@ def _fetch_one(dataset: Dataset) -> int:
     if not (problem := _find_problem(dataset)):
         print(printable(f"{dataset.title} is in {dataset.folder()} already."))
     elif dataset.fetch is None:
-        return print_error(f"there is no download of {dataset.title}, {problem}; {dataset.remedy}.", 1)
+        return print_error(f"there is no download of {dataset.title}, {problem}; {dataset.remedy_for(problem)}.", 1)
     elif failure := _download(dataset.fetch, dataset.problem):
         remedy = "try again with a network connection, or put its unpacked files there yourself"
         return print_error(f"{dataset.title} could not be downloaded to {dataset.folder()} ({failure}); {remedy}.", 1)

@@ -17,7 +17,7 @@ from mgem_core.field_values import parse_modules, parse_strength, whole_number
 from mgem_core.home import store_path
 from mgem_core.lens import Setting, answers
 from mgem_core.lens_partitions import Mix, best_partition
-from mgem_core.lens_steps import Steps, joined, steps_of
+from mgem_core.lens_steps import Steps, joined, snapshots_by_task, steps_of
 from mgem_core.recordings import Recording
 from mgem_core.report import printable
 from mgem_core.store import Store
@@ -104,7 +104,8 @@ def _pairs(text: str, found: Sequence[Recording]) -> list[tuple[int, int]]:
     tasks = set.intersection(*(set(recording.tasks) for recording in found))
     if not tasks:
         raise UsageError("these recordings have no task in common; give recordings of one kind.")
-    past = {t: steps_of(found[0], t).past for t in sorted(tasks)}
+    snapshots = snapshots_by_task(found[0])
+    past = {t: len(snapshots[t][0].sizes) for t in sorted(tasks)}
     if text == "mean":
         return [(s, t) for t in past for s in range(past[t])]
     pair = read_pair(text) if text else (0, min(tasks))

@@ -7,7 +7,7 @@ from typing import Any
 from mgem_core import UsageError
 from mgem_core.home import store_path
 from mgem_core.report import printable, stored_run
-from mgem_core.store import STATUSES, Store
+from mgem_core.store import OTHER_CODE, STATUSES, Store, describe_waiting
 from mgem_core.text import mean_and_error, tasks_in_order
 
 
@@ -31,10 +31,16 @@ def find_runs(store: Store, ids: list[str]) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
+def request_again(name: str) -> str:
+    """What to do about runs that wait for other code than there is now, as the end of a sentence."""
+    return f"mgem resume {name} requests them again with what is installed here"
+
+
 def _list(options: argparse.Namespace) -> int:
     store = Store(store_path())
     numbers = find_runs(store, options.ids) if options.ids else None
-    runs = store.run_records(numbers)
+    others = set(store.requested_with_other_code(numbers))
+    runs = [{**run, "waits_for_other_code": run["id"] in others} for run in store.run_records(numbers)]
     sweeps = [] if options.ids else store.sweeps()[::-1]
     if options.json:
         listed = [
@@ -48,10 +54,14 @@ def _list(options: argparse.Namespace) -> int:
         print(f"s{row['id']:<5} {printable(row['name']):<24} {counts}")
     for run in runs:
         acc, seed = mean_and_error(run["acc"]), f"seed {run['config'].get('seed')}"
-        line = f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {run['error'] or ''}"
+        note = OTHER_CODE if run["waits_for_other_code"] else run["error"] or ""
+        line = f"r{run['id']:<5} {run['label']:<18} {seed:<9} {run['status']:<10} ACC {acc:<7} {note}"
         print(printable(line))
         if options.ids:
             _print_details(run)
+    if others:
+        sweeps_of_others = " ".join(f"s{sweep}" for sweep in store.sweeps_of(sorted(others)))
+        print(f"\n{describe_waiting(len(others))}; {request_again(sweeps_of_others)}.")
     return 0
 
 

@@ -4,21 +4,33 @@ import argparse
 import json
 import sys
 import time
+from dataclasses import replace
 
 from mgem_core import RunConfig, UsageError, frames
+from mgem_core.cli._launch import confirm, show_progress
 from mgem_core.cli._sweep_table import sweep_table
-from mgem_core.cli.work import add_runner_options, runner_arguments
-from mgem_core.estimate import estimate
+from mgem_core.cli.runs import request_again
+from mgem_core.cli.work import add_runner_options, asked_pool, runner_arguments
+from mgem_core.estimate import MANY_RUNS, estimate
 from mgem_core.home import store_path
+from mgem_core.keys import keys_to_request, version_on_disk
 from mgem_core.presets import PRESETS
 from mgem_core.progress import sweep_progress
 from mgem_core.report import printable, stored_run
 from mgem_core.runner.status import current_problem
-from mgem_core.runner.work import default_workers, ensure_runner, refusal
-from mgem_core.store import Store
+from mgem_core.runner.work import (
+    WantedRunner,
+    default_workers,
+    ensure_runner,
+    reason_to_wait,
+    refusal,
+    wanted_runner,
+)
+from mgem_core.store import Store, describe_waiting
 from mgem_core.sweeps import SweepSpec, cautions, domains_without_effect, missing_data
-from mgem_core.text import duration
+from mgem_core.text import duration, pluralize
 
+LOOK = 1.0  # seconds between two looks at the runner and the code
 PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
 
 
@@ -32,22 +44,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", *plural, dest=name, metavar="X,Y", help=text.replace("%", "%%"))
     parser.add_argument("--again", action="store_true", help="train anew what is known already")
     parser.add_argument("--detach", action="store_true", help="launch, and do not wait")
+    parser.add_argument("--yes", action="store_true", help=f"do not ask before {MANY_RUNS:,} runs or more than a day")
     parser.add_argument("--json", action="store_true", help="print one JSON document when all runs have ended")
     add_runner_options(parser)
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    runner = runner_arguments(options)
+    runner, wanted = runner_arguments(options), wanted_runner(asked_pool(options))
     spec = _spec(options)
-    configs = spec.runs()
+    if (count := spec.count_combinations()) >= MANY_RUNS:  # before they are expanded, which takes time
+        confirm(f"this is a sweep of up to {pluralize(count, 'run')}", options.yes)
+    configs = spec.runs(lambda runs: show_progress("checking settings", runs, count))
     if problem := domains_without_effect(options.domains, configs) or missing_data(configs, thorough=True):
         raise UsageError(problem)
+    keyed = list(zip(configs, keys_to_request(show_progress("computing keys", configs, len(configs))), strict=True))
+    keys = [key.key for _, key in keyed]
     store = Store(store_path())
     workers = options.workers or default_workers()
-    expected = estimate(store, configs, workers, options.again)
-    known = None if options.again else store.find_sweep(spec)
+    expected = estimate(store, configs, workers, options.again, keys)
+    if expected.to_confirm and count < MANY_RUNS:
+        confirm(expected.to_confirm, options.yes)
+    known = None if options.again else store.find_sweep(spec, keys)
     if known is None:
-        sweep = store.submit(spec, options.name or options.preset or "", options.again)
+        name = options.name or options.preset or ""
+        sweep = store.submit(spec, name, options.again, keyed, lambda runs: show_progress("writing", runs, len(keyed)))
     else:
         sweep = known
         store.resume(store.run_ids(sweep))  # those that were stopped or failed
@@ -58,13 +78,15 @@ def _sweep(options: argparse.Namespace) -> int:
     for sentence in cautions(configs):
         print(f"mgem: {sentence}", file=sys.stderr)
     if options.detach:
-        ensure_runner(*runner)
+        if reason := reason_to_wait(wanted):
+            print(f"mgem: {reason}", file=sys.stderr)
+        ensure_runner(*runner, wanted=wanted)
     else:
-        _wait(store, sweep, runner, workers)
+        _wait(store, sweep, runner, wanted, workers)
     counts = store.counts(sweep)
     if options.json:
-        runs = list(map(stored_run, store.run_records(sweep=sweep)))
-        print(json.dumps({"sweep": f"s{sweep}", "counts": counts, "runs": runs}, indent=2))
+        records = list(map(stored_run, store.run_records(sweep=sweep)))
+        print(json.dumps({"sweep": f"s{sweep}", "counts": counts, "runs": records}, indent=2))
     elif not options.detach:
         print(sweep_table(store, frames.runs(store, sweep)))
         print(f"\nmgem runs s{sweep} lists the runs, mgem export s{sweep} makes plots and tables of them.")
@@ -86,9 +108,9 @@ def _values(text: str) -> list[str]:
     return text.split(separator)
 
 
-def _wait(store: Store, sweep: int, runner: list[str], workers: int) -> None:
+def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner, workers: int) -> None:
     """Show the progress of the sweep until every run has ended. If this is interrupted, the runs go on."""
-    live, printed, problem, process = sys.stderr.isatty(), "", "", None
+    live, printed, problem, process, next_look = sys.stderr.isatty(), "", "", None, 0.0
     while True:
         if not store.is_current():
             reason = f"{store.path} was deleted or replaced while sweep s{sweep} was in it"
@@ -108,13 +130,27 @@ def _wait(store: Store, sweep: int, runner: list[str], workers: int) -> None:
             break
         if reason := refusal(process):
             raise UsageError(f"{reason} The sweep waits: mgem resume s{sweep} takes it up.")
-        if (current := current_problem()) != problem:
-            problem = current
-            clear = "\r\033[K" if live else ""
-            if problem:
-                print(f"{clear}mgem: {printable(problem)}", file=sys.stderr, flush=True)
-        if process is None or process.poll() is not None:  # if the runner has died, another one continues
-            process = ensure_runner(*runner)
+        if time.monotonic() >= next_look:
+            next_look = time.monotonic() + LOOK
+            _check_code(store, sweep, counts)
+            wanted = replace(wanted, version=version_on_disk())
+            if process is not None and process.poll() == 0:  # another pool was asked for since, and does the work
+                wanted = replace(wanted, pool="")
+            if process is None or process.poll() is not None:  # if the runner has died, another one continues
+                process = ensure_runner(*runner, wanted=wanted) or process
+            if (current := reason_to_wait(wanted) or current_problem()) != problem:
+                problem = current
+                clear = "\r\033[K" if live else ""
+                if problem:
+                    print(f"{clear}mgem: {printable(problem)}", file=sys.stderr, flush=True)
         time.sleep(0.2)
     if live:
         sys.stderr.write("\r\033[K")
+
+
+def _check_code(store: Store, sweep: int, counts: dict[str, int]) -> None:
+    """Raise UsageError if the rest of the sweep waits for code that is not there any more."""
+    if counts["queued"] and not counts["running"]:
+        others = len(store.requested_with_other_code(sweep=sweep))
+        if others == counts["queued"]:
+            raise UsageError(f"of sweep s{sweep}, {describe_waiting(others)}; {request_again(f's{sweep}')}.")

@@ -5,7 +5,10 @@ import importlib.util
 import math
 
 from mgem_core import UsageError
-from mgem_core.runner.work import default_workers, work
+from mgem_core.keys import version_of_this_process
+from mgem_core.runner import Pool
+from mgem_core.runner.work import WantedRunner, default_workers, work
+from mgem_core.text import pluralize
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,14 +41,27 @@ def runner_arguments(options: argparse.Namespace) -> list[str]:
     return arguments + (["--ray", options.ray] if options.ray else [])
 
 
+def asked_pool(options: argparse.Namespace) -> str:
+    """The pool that the user asked for, in words; empty if any will do."""
+    if options.ray:
+        return f"Ray at {options.ray}" + (f" with {options.gpus:g} GPUs per run" if options.gpus else "")
+    return pluralize(options.workers, "worker") if options.workers else ""
+
+
 def _work(options: argparse.Namespace) -> int:
     runner_arguments(options)
-    if options.ray:
-        from mgem_core.runner.ray import RayPool
+    workers = options.workers or default_workers()
 
-        work(lambda: RayPool(options.ray, options.gpus), options.idle)
-    else:
+    def open_pool() -> Pool:
+        if options.ray:
+            from mgem_core.runner.ray import RayPool
+
+            return RayPool(options.ray, options.gpus)
         from mgem_core.runner.local import LocalPool
 
-        work(lambda: LocalPool(options.workers or default_workers()), options.idle)
+        return LocalPool(workers)
+
+    asked = asked_pool(options)
+    wanted = WantedRunner(version_of_this_process(), asked)
+    work(open_pool, options.idle, asked or pluralize(workers, "worker"), wanted)
     return 0

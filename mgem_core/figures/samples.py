@@ -8,6 +8,7 @@ import numpy as np
 
 from mgem_core.figures import _print
 from mgem_core.streams import BENCHMARKS
+from mgem_core.streams._files import unreadable
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -27,14 +28,17 @@ class Strip(NamedTuple):
 
 def strips() -> list[Strip]:
     """Of every domain whose data is here."""
-    return [
-        Strip(benchmark.title, title, _side_by_side(images))
-        for benchmark in BENCHMARKS.values()
-        if benchmark.sample
-        for domain in benchmark.domains
-        if not benchmark.missing([domain])
-        for title, images in [benchmark.sample(domain, COUNT)]
-    ]
+    try:
+        return [
+            Strip(benchmark.title, title, _side_by_side(images))
+            for benchmark in BENCHMARKS.values()
+            if benchmark.sample
+            for domain in benchmark.domains
+            if not benchmark.missing([domain])
+            for title, images in [benchmark.sample(domain, COUNT)]
+        ]
+    except OSError as error:
+        raise unreadable(error.filename, error) from None
 
 
 def _side_by_side(images: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ configuration at the recorded steps of another run (`recorded.py`); it has no ac
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +60,12 @@ def append(path: Path, lines: Iterable[Line]) -> int:
         if (identity := _identity(line)) not in known:
             known.add(identity)
             new.append(line)
-    texts = [json.dumps(line, allow_nan=False, ensure_ascii=False, separators=(",", ":")) for line in (*before, *new)]
-    replace_file(path, "".join(f"{text}\n" for text in texts).encode())
+    replace_file(path, b"".join(_text(line) + b"\n" for line in (*before, *new)))
     return len(new)
+
+
+def _text(line: Line) -> bytes:
+    return json.dumps(line, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _identity(line: Line) -> tuple[str, int, str]:
@@ -76,12 +80,16 @@ def _stored(line: Line) -> str:
 
 def _check(line: Line) -> None:
     """Raise an error unless it is a line as `pack` makes them."""
+    _text(line)  # it can be written again: no NaN, no lone surrogates
     _identity(line)
     _measurements(line)
     if not all(isinstance(line["config"][name], int) for name in ("seed", "tasks")):
         raise ValueError("config")
-    if not all(line[name] is None or isinstance(line[name], float | int) for name in NUMBERS):
-        raise ValueError("numbers")
+    if not isinstance(line["label"], str):
+        raise ValueError("label")
+    for name in NUMBERS:
+        if not (line[name] is None or (isinstance(line[name], float | int) and isfinite(line[name]))):
+            raise ValueError(name)
 
 
 def _lines(path: Path) -> list[Line]:
@@ -90,7 +98,7 @@ def _lines(path: Path) -> list[Line]:
         try:
             line = json.loads(text)
             _check(line)
-        except (ValueError, TypeError, LookupError, AttributeError):
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
             raise UsageError(f"line {number} of {path} is not the result of a run; write it with mgem publish.") from None
         lines.append(line)
     return lines
@@ -132,7 +140,9 @@ def _frame(lines: Sequence[Line]) -> tuple[pd.DataFrame, dict[int, Measurements]
 
 def _measurements(line: Line) -> Measurements:
     pairs = {tuple(map(int, pair.split(","))): _floats(values) for pair, values in line["pairs"].items()}
-    return measurements({(s, t): values for (s, t), values in pairs.items()}, np.array([*map(_floats, line["matrix"])]))
+    return measurements(
+        {(s, t): values for (s, t), values in pairs.items()}, np.array([*map(_floats, line["matrix"])], float)
+    )
 
 
 def _floats(values: Sequence[float | None]) -> list[float]:

@@ -19,10 +19,11 @@ class Ended:
     """A run has left its worker.
 
     done: it yielded Finished. failed: it raised an error. cancelled: it was stopped, and is queued again if it was resumed
-    meanwhile. lost: its worker died, and another worker may continue it.
+    meanwhile. lost: its worker died, and another worker may continue it. refused: its worker has other code or libraries
+    than the runner.
     """
 
-    how: Literal["done", "failed", "cancelled", "lost"]
+    how: Literal["done", "failed", "cancelled", "lost", "refused"]
     reason: str = ""
     traceback: str = ""  # of an unexpected error
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from mgem_core.config import RunConfig
 from mgem_core.errors import UsageError
+from mgem_core.keys import versions_of_this_process
 from mgem_core.runner import Accepted, Ended, WorkerMessage
 from mgem_core.runner.worker import main as worker_main
 
@@ -122,7 +123,7 @@ class _Worker:
 
     def assign(self, run: int, config: RunConfig, state: bytes | None) -> None:
         self.run, self.assigned_at, self.accepted, self.cancelled_at = run, time.monotonic(), False, None
-        self.send(("run", run, config.model_dump_json(), state))
+        self.send(("run", run, config.model_dump_json(), state, versions_of_this_process(config)))
 
     def waitables(self) -> list[Any]:
         """What `multiprocessing.connection.wait` can wait for: a message, or the end of the process."""
@@ -146,7 +147,7 @@ class _Worker:
         """Send in a thread, because a checkpoint is larger than the buffer of a pipe, and the worker may not read it."""
 
         def send() -> None:
-            with self.sending, suppress(OSError):  # the worker died; the next poll notices
+            with self.sending, suppress(OSError, TypeError):  # the worker died, or its pipe was closed meanwhile
                 self.pipe.send(message)
 
         threading.Thread(target=send, daemon=True).start()

@@ -6,18 +6,30 @@ Events and checkpoints are streamed back, so that a run whose node died can cont
 import logging
 import socket
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from mgem_core.config import RunConfig
 from mgem_core.errors import UsageError
+from mgem_core.keys import difference_from, versions_of_this_process
 from mgem_core.runner import Ended, WorkerMessage
 from mgem_core.runner.worker import train
 
+ANSWERING = 60.0  # seconds after which a node that does not say which code it has is reported
+
+
+def check_node(versions: Mapping[str, str]) -> str:
+    """On a node: how its code or libraries differ from the runner's; empty if they do not."""
+    return difference_from(versions)
+
 
 class RayPool:
+    """Runs are given only to nodes whose code and libraries are the runner's; the others are refused."""
+
     def __init__(self, address: str, gpus: float = 0.0):
         try:
             import ray
+            from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
         except ImportError:
             raise UsageError("ray is not installed; install it with: pip install 'mgem-explorer[ray]'.") from None
         self.ray = ray
@@ -28,21 +40,67 @@ class RayPool:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, ValueError, RuntimeError) as error:
             raise UsageError(f"ray is {address!r}, but no Ray cluster answers there ({error}).") from None
-        self.task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(train)
-        self.gpus, self.problem = gpus, ""
-        self.streams: dict[Any, int] = {}
+        self.on_node = lambda node: NodeAffinitySchedulingStrategy(node, soft=False)
+        self.task: Any = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(train)
+        self.check: Any = ray.remote(num_cpus=0, max_retries=0)(check_node)
+        self.gpus = gpus
+        self.next_node = ""  # where `start` starts a run
+        self.checks: dict[str, Any] = {}  # node → the answer of `check_node` that is awaited
+        self.asked_at: dict[str, float] = {}  # node → when it was first asked
+        self.refused: dict[str, str] = {}  # node → why; empty for one that is accepted
+        self.streams: dict[Any, tuple[int, str]] = {}  # the stream of a run's messages → the run, and its node
         self.cancelled: set[int] = set()
 
+    @property
+    def problem(self) -> str:
+        alive = {node["NodeID"]: _name(node) for node in self._nodes()}
+        refused = [f"{alive[node]} has {reason}" for node, reason in self.refused.items() if reason and node in alive]
+        silent = [node for node in self.checks if node in alive and time.monotonic() - self.asked_at[node] > ANSWERING]
+        refused += [f"{alive[node]} has not answered which code it has" for node in silent]
+        remedy = "Install there what the runner has, and restart Ray on it. Other nodes go on without it."
+        return f"Refused Ray node: {'; '.join(refused)}. {remedy}" if refused else ""
+
     def free(self) -> int:
-        total = self.ray.cluster_resources()
-        room = total.get("CPU", 0) if not self.gpus else min(total.get("CPU", 0), total.get("GPU", 0) / self.gpus)
-        return max(0, int(room) - len(self.streams))  # the difference is negative after a node died
+        self._check_new_nodes()
+        rooms = {node["NodeID"]: self._room(node) for node in self._nodes()}
+        self.next_node = max(rooms, key=rooms.__getitem__, default="")
+        return sum(rooms.values())
+
+    def _nodes(self) -> list[dict[str, Any]]:
+        return [node for node in self.ray.nodes() if node["Alive"]]
+
+    def _check_new_nodes(self) -> None:
+        for node in (one["NodeID"] for one in self._nodes()):
+            if node not in self.refused and node not in self.checks:
+                self.asked_at.setdefault(node, time.monotonic())
+                self.checks[node] = self.check.options(scheduling_strategy=self.on_node(node)).remote(
+                    versions_of_this_process()
+                )
+        for node, answer in list(self.checks.items()):
+            if self.ray.wait([answer], timeout=0)[0]:
+                del self.checks[node]
+                try:
+                    self.refused[node] = self.ray.get(answer)
+                except self.ray.exceptions.RayTaskError as error:  # mgem is missing there, or too old to answer
+                    self.refused[node] = f"no mgem that can be used ({' '.join(str(error).split())[-200:]})"
+                except self.ray.exceptions.RayError:
+                    pass  # the answer was lost; the node is asked again
+
+    def _room(self, node: dict[str, Any]) -> int:
+        """How many more runs can start on a node."""
+        if self.refused.get(node["NodeID"], "unchecked"):
+            return 0
+        cpus, gpus = (float(node["Resources"].get(name, 0)) for name in ("CPU", "GPU"))
+        running = sum(1 for _, where in self.streams.values() if where == node["NodeID"])
+        return max(0, int(min(cpus, gpus / self.gpus) if self.gpus else cpus) - running)
 
     def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
-        self.streams[self.task.remote(config.model_dump_json(), state)] = run
+        node = self.next_node  # if it has died since, the run is lost and starts again elsewhere
+        task = self.task.options(scheduling_strategy=self.on_node(node))
+        self.streams[task.remote(config.model_dump_json(), state, versions=versions_of_this_process(config))] = run, node
 
     def cancel(self, run: int) -> None:
-        for stream, number in self.streams.items():
+        for stream, (number, _) in self.streams.items():
             if number == run and run not in self.cancelled:
                 self.cancelled.add(run)
                 self.ray.cancel(stream, force=True)
@@ -62,9 +120,15 @@ class RayPool:
 
     def _take(self, stream: Any) -> tuple[int, WorkerMessage]:
         """The next message of a run."""
-        run, message = self.streams[stream], self._next(stream)
+        (run, node), message = self.streams[stream], self._next(stream)
         if isinstance(message, Ended):
             del self.streams[stream]
+            if message.how == "lost":  # its node may be dead, which Ray notices late: it must answer before it gets more
+                self.refused.pop(node, None)
+                self.asked_at.pop(node, None)
+            if message.how == "refused":  # the node's code was edited since it was checked
+                self.refused[node] = message.reason
+                message = Ended("cancelled")
             message = Ended("cancelled") if run in self.cancelled and message.how == "lost" else message
             self.cancelled.discard(run)
         return run, message
@@ -82,3 +146,7 @@ class RayPool:
         for stream in self.streams:
             self.ray.cancel(stream, force=True)
         self.ray.shutdown()
+
+
+def _name(node: dict[str, Any]) -> str:
+    return f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"

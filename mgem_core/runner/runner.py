@@ -4,6 +4,7 @@ The order of writing makes every crash harmless: events first, then the checkpoi
 What cannot be written is written later. Until then the problem is reported, and no run counts as failed because of it.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -16,12 +17,14 @@ from mgem_core.events import Event, Finished, Started
 from mgem_core.fingerprints import code_has_changed
 from mgem_core.home import replace_file, set_aside
 from mgem_core.runner import Accepted, Ended, Pool
-from mgem_core.runner.status import report_problem
+from mgem_core.runner.status import RunnerStatus
 from mgem_core.store import Store, StoreUnavailableError
 
 ATTEMPTS = 3
 ROUND = 0.2  # seconds that a round may wait for a message
 RETRY = 0.5  # seconds between tries while something cannot be written
+TURN = 30.0  # seconds for which a runner with work goes on at least: two that ask each other to end take turns
+STARTING = 300.0  # seconds that it may take to start its first run
 
 
 class CheckpointUnwritableError(Exception):
@@ -29,8 +32,11 @@ class CheckpointUnwritableError(Exception):
 
 
 class Runner:
-    def __init__(self, store: Store, pool: Pool, is_alone: Callable[[], bool] = lambda: True):
+    def __init__(
+        self, store: Store, pool: Pool, status: RunnerStatus | None = None, is_alone: Callable[[], bool] = lambda: True
+    ):
         self.store, self.pool, self.is_alone = store, pool, is_alone
+        self.status = status or RunnerStatus(os.getpid())
         self.active: set[int] = set()
         self.claimed: tuple[int, RunConfig] | None = None  # claimed in the store, but not yet given to a worker
         self.unwritten: list[tuple[int, Event | Ended]] = []
@@ -38,51 +44,63 @@ class Runner:
         self.recovered = False  # have the runs of an earlier runner been queued again?
         self.problem = ""
         self.is_outdated = False  # was the code edited since this process started?
+        self.asking_version = ""  # of the process that needs another runner; empty if none does
+        self.turn_began, self.has_begun = time.monotonic(), False  # the turn of this runner; has it started a run?
+        self.has_refused = False  # has a worker refused a run because it has other code?
         self.next_check = 0.0  # when to look at the code again
-        report_problem("")  # creates the file while there is space on the disk
+        self.status.write("")  # creates the file while there is space on the disk
 
-    def work(self, idle_seconds: float) -> Literal["idle", "replaced", "outdated"]:
-        """Work until nothing has been queued or running for a while, the store was replaced, or the code was edited."""
+    def work(self, idle_seconds: float) -> Literal["idle", "replaced", "outdated", "asked"]:
+        """Work until nothing has been queued or running for a while, the store was replaced, or the code was edited.
+
+        Also until another process, which needs another runner, has asked this one to end; its current runs end first.
+        """
         busy = time.monotonic()
         while True:
             if not (self.store.is_current() and self.is_alone()):
                 return "replaced"
+            delay = 0.0
             try:
-                is_busy, problem = self.do_round(), self._reason_to_wait()
+                is_busy, problem = self.do_round(), self._notice()
             except StoreUnavailableError as error:
-                is_busy, problem = True, f"{error} No run goes on until this is fixed."
+                is_busy, problem, delay = True, f"{error} No run goes on until this is fixed.", RETRY
             except CheckpointUnwritableError as error:
-                is_busy, problem = True, f"{error} Runs go on without it."
+                is_busy, problem, delay = True, f"{error} Runs go on without it.", RETRY
             self._report(problem)
-            if problem:
-                time.sleep(RETRY)
+            time.sleep(delay)
             if is_busy:
                 busy = time.monotonic()
             elif self.is_outdated:
                 return "outdated"
+            elif self.asking_version:
+                return "asked"
             elif time.monotonic() - busy >= idle_seconds:
                 return "idle"
 
     def _report(self, problem: str) -> None:
         """Report the problem to everyone who waits for runs, every time, and to the log when it has changed."""
         if problem or self.problem:
-            report_problem(problem)
+            self.status.write(problem)
         if problem != self.problem:
             self.problem = problem
             with suppress(OSError):  # the log may be on the same full disk
                 print(f"mgem: {problem or 'Runs go on as usual.'}", file=sys.stderr, flush=True)
 
-    def _reason_to_wait(self) -> str:
+    def _notice(self) -> str:
+        """What everyone who waits for runs should know."""
         if self.is_outdated and self.active:
-            return (
-                f"The code was edited; the rest starts with the new code when {len(self.active)} running runs have ended."
-            )
+            restart = "When its current runs have ended, the runner starts again with the new code"
+            return f"The code was edited. {restart}; resume the runs that were requested before."
+        if self.asking_version and self.active:
+            return "This runner gives way to another one when its current runs have ended."
         return self.pool.problem
 
     def do_round(self) -> bool:
         """Do one round of work; return whether there is anything left to do."""
         if time.monotonic() >= self.next_check:  # a round may be as short as a message
-            self.is_outdated, self.next_check = code_has_changed(), time.monotonic() + ROUND
+            self.is_outdated = self.has_refused or code_has_changed()
+            self.asking_version = self.status.asking_version()
+            self.next_check = time.monotonic() + ROUND
         if not self.recovered:
             self._make_folder()
             self.store.requeue_interrupted()
@@ -98,7 +116,14 @@ class Runner:
                 self.unwritten.append((run, message))
         self._write()
         self._write_checkpoints()
-        return bool(self.active or self.claimed or (self.store.has_queued_runs() and not self.is_outdated))
+        return bool(self.active or self.claimed or (self.may_claim and self.store.has_runs_to_claim()))
+
+    @property
+    def may_claim(self) -> bool:
+        """May this runner start more runs? Another one with the same code can do it as well, one with other code cannot."""
+        turn = TURN if self.has_begun else STARTING
+        has_turn = time.monotonic() - self.turn_began < turn and self.asking_version != self.status.version
+        return not self.is_outdated and (not self.asking_version or has_turn)
 
     def _make_folder(self) -> None:
         folder = self.store.checkpoint(0).parent
@@ -109,7 +134,7 @@ class Runner:
 
     def _start_runs(self) -> None:
         while self.pool.free() > 0:
-            if self.claimed is None and not self.is_outdated:
+            if self.claimed is None and self.may_claim:
                 self.claimed = self.store.claim()
             if self.claimed is None:
                 return
@@ -117,6 +142,8 @@ class Runner:
             self.pool.start(run, config, self._checkpoint(run))
             self.active.add(run)
             self.claimed = None
+            if not self.has_begun:  # importing torch may take longer than a turn
+                self.turn_began, self.has_begun = time.monotonic(), True
 
     def _checkpoint(self, run: int) -> bytes | None:
         """The checkpoint from which the run continues, if there is one.
@@ -177,8 +204,9 @@ class Runner:
             del self.checkpoints[run]
 
     def _end_run(self, run: int, end: Ended) -> None:
-        if end.how == "cancelled" or (end.how == "lost" and self.store.attempts(run) < ATTEMPTS):
+        if end.how in ("cancelled", "refused") or (end.how == "lost" and self.store.attempts(run) < ATTEMPTS):
             self.store.requeue(run, failed=end.how == "lost")  # it is queued again if it was resumed meanwhile, or lost
+            self.has_refused |= end.how == "refused"
         elif end.how == "lost":
             self.store.end(run, "failed", f"{end.reason}, {ATTEMPTS} times.")
         elif end.how == "failed":

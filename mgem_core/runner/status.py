@@ -1,32 +1,67 @@
-"""The problem that keeps the runner from working, for everyone who waits for it: a file of fixed size beside the store.
+"""What everyone can know about the runner: who it is, and what keeps it from working. Also how it is asked to end.
 
-It is overwritten in place, which works on a full disk, too.
+Both are small files beside the store. The status is overwritten in place, which works on a full disk, too.
 """
 
 import json
 import os
 import time
 from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from secrets import token_hex
 
 from mgem_core.home import home
 
 SIZE = 2048  # bytes
-FRESH = 15.0  # seconds for which a report is valid; a runner with a problem repeats it at least every five seconds
-NAME = "runner.status"
+FRESH = 15.0  # seconds for which a problem is valid; a runner with a problem repeats it at least every five seconds
+NAME, END_REQUEST = "runner.status", "runner.end"
 
 
-def report_problem(problem: str) -> None:
-    """Write the problem to the file; an empty text means that there is none."""
-    text = json.dumps({"process": os.getpid(), "time": time.time(), "problem": problem[: SIZE // 8]})
-    path = home() / NAME
-    with suppress(OSError), path.open("r+b" if path.exists() else "wb") as file:
-        file.write(text.encode().ljust(SIZE))
+@dataclass(frozen=True)
+class RunnerStatus:
+    process: int
+    identity: str = ""  # differs between all runners; empty for those of older versions, which cannot be asked to end
+    version: str = ""  # `keys.version_of_this_process`
+    pool: str = ""  # what it trains on, in words, like "2 workers"
+    problem: str = ""
+    time: float = 0.0  # when this was written
+
+    def write(self, problem: str) -> None:
+        """Write the status with this problem; an empty text means that there is none."""
+        status = replace(self, problem=problem[: SIZE // 8], time=time.time())
+        path = home() / NAME
+        with suppress(OSError), path.open("r+b" if path.exists() else "wb") as file:
+            file.write(json.dumps(asdict(status)).encode().ljust(SIZE))
+
+    def asking_version(self) -> str:
+        """The version of the process that asked this runner to end; empty if none has."""
+        try:
+            identity, _, version = (home() / END_REQUEST).read_text().partition(" ")
+        except (OSError, ValueError):
+            return ""
+        return version if self.identity and identity == self.identity else ""
+
+    def ask_to_end(self, version: str) -> None:
+        """Ask this runner to end when its current runs have ended, for a process of this version."""
+        if self.identity and not self.asking_version():
+            with suppress(OSError):
+                (home() / END_REQUEST).write_text(f"{self.identity} {version}")
+
+
+def new_status(version: str, pool: str) -> RunnerStatus:
+    """The status of a runner that starts in this process."""
+    return RunnerStatus(os.getpid(), token_hex(8), version, pool)
+
+
+def read_status() -> RunnerStatus | None:
+    """The status that a runner wrote last, whether it still lives or not; None if there is none."""
+    try:
+        return RunnerStatus(**json.loads((home() / NAME).read_bytes()))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
 
 
 def current_problem() -> str:
     """The problem that keeps the runner from working; empty if there is none, or no recent report."""
-    try:
-        report = json.loads((home() / NAME).read_bytes())
-        return str(report["problem"]) if time.time() - report["time"] < FRESH else ""
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+    status = read_status()
+    return status.problem if status and time.time() - status.time < FRESH else ""

@@ -6,21 +6,25 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from types import MappingProxyType
 
 from mgem_core import RunConfig, UsageError, run
+from mgem_core.keys import difference_from
 from mgem_core.runner import Accepted, Ended, WorkerMessage
+from mgem_core.text import without_surrogates
 
+Versions = Mapping[str, str]  # of files of code and libraries, as `keys.versions_of_this_process` returns them
 SEND, HEARTBEAT = 0.1, 1.0  # seconds between messages, and at most without one
 MAX_UNSENT = 100  # messages after which training waits until the runner has taken them
 
 
 def main(pipe: Connection) -> None:
     """Train runs until the runner closes the pipe or dies."""
-    jobs: queue.Queue[tuple[int, str, bytes | None]] = queue.Queue()
+    jobs: queue.Queue[tuple[int, str, bytes | None, Versions]] = queue.Queue()
     cancelled: set[int] = set()
     unsent: list[tuple[int, WorkerMessage]] = []
     sending = threading.Lock()
@@ -40,7 +44,7 @@ def main(pipe: Connection) -> None:
                     cancelled.add(job[0])
                 else:
                     unsent.append((job[0], Accepted()))
-                    jobs.put((job[0], job[1], job[2]))
+                    jobs.put((job[0], job[1], job[2], job[3]))
         except (EOFError, OSError):
             os._exit(0)
 
@@ -67,8 +71,8 @@ def main(pipe: Connection) -> None:
 
     threading.Thread(target=keep_sending, daemon=True).start()  # the first message shows that the worker is ready
     while True:
-        number, config, state = jobs.get()
-        for message in train(config, state, partial(cancelled.__contains__, number)):
+        number, config, state, versions = jobs.get()
+        for message in train(config, state, partial(cancelled.__contains__, number), versions):
             unsent.append((number, message))
             if len(unsent) >= MAX_UNSENT:
                 send()
@@ -76,11 +80,20 @@ def main(pipe: Connection) -> None:
         cancelled.discard(number)
 
 
-def train(config: str, state: bytes | None, is_cancelled: Callable[[], bool] = lambda: False) -> Iterator[WorkerMessage]:
+def train(
+    config: str,
+    state: bytes | None,
+    is_cancelled: Callable[[], bool] = lambda: False,
+    versions: Versions = MappingProxyType({}),
+) -> Iterator[WorkerMessage]:
     """Train a run from its beginning or from a checkpoint; yield its events, its new checkpoints, and at last Ended.
 
-    A checkpoint comes after all events that precede it, so that nothing is lost if both are stored in this order.
+    A checkpoint comes after all events that precede it, so that nothing is lost if both are stored in this order. A worker
+    whose code or libraries differ from the runner's `versions` refuses the run.
     """
+    if difference := difference_from(versions):
+        yield Ended("refused", difference)
+        return
     checkpoints: list[bytes] = []
     from mgem_core.engine import RunCancelledError
 
@@ -95,12 +108,19 @@ def train(config: str, state: bytes | None, is_cancelled: Callable[[], bool] = l
     except RunCancelledError:
         yield Ended("cancelled")
     except Exception as error:
-        details = "" if isinstance(error, UsageError) else traceback.format_exc()
+        details = "" if isinstance(error, UsageError) else without_surrogates(traceback.format_exc())
         yield Ended("failed", explain_error(error), details)
 
 
 def explain_error(error: Exception) -> str:
-    """An error on one line: the sentence of an expected one, or the kind, message and place of an unexpected one."""
+    """An error on one line: the sentence of an expected one, or the kind, message and place of an unexpected one.
+
+    The store cannot hold names of files that are not UTF-8 as they are.
+    """
+    return without_surrogates(_explain(error))
+
+
+def _explain(error: Exception) -> str:
     if isinstance(error, UsageError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

@@ -2,6 +2,7 @@
 
 import itertools
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,8 @@ class StoreUnavailableError(UsageError):
 
 
 class Database:
+    """Two connections, which any number of threads may share: readers never wait for a writer that waits for the disk."""
+
     def __init__(self, path: Path, lock_seconds: float):
         """Open the file, created or migrated as needed; one that is damaged, newer or not ours is refused, unchanged.
 
@@ -38,26 +41,29 @@ class Database:
             if path.is_dir():
                 problem = "is a folder, where the store of all runs should be"
                 raise UsageError(f"{path} {problem}; move it away to start a new one.")
-            self.connection = sqlite3.connect(path, timeout=lock_seconds, isolation_level=None, check_same_thread=False)
-            self.connection.row_factory = sqlite3.Row
-            self.connection.create_function("configuration", 1, configuration_of, deterministic=True)
+            self._writer, self._reader = _connect(path, lock_seconds), _connect(path, lock_seconds)
         except (OSError, sqlite3.OperationalError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             remedy = "set MGEM_HOME to a folder that can be written"
             raise StoreUnavailableError(f"{path} cannot be opened ({reason}); {remedy}.") from None
+        self._writing, self._reading = threading.RLock(), threading.Lock()
         try:
             with self.explained("opened"):
                 self._prepare()
         except UsageError:
-            self.connection.close()
+            self.close()
             raise
         self._identity = identity or file_identity(path)
+
+    def close(self) -> None:
+        self._writer.close()
+        self._reader.close()
 
     def _prepare(self) -> None:
         """Check that this is a store before anything is written into it."""
         # In one query: another process may be creating the store.
         both = "SELECT (SELECT user_version FROM pragma_user_version), group_concat(name) FROM sqlite_master"
-        version, names = self.connection.execute(f"{both} WHERE type = 'table'").fetchone()
+        version, names = self._writer.execute(f"{both} WHERE type = 'table'").fetchone()
         tables = set((names or "").split(",")) - {""}
         if version > len(MIGRATIONS):
             raise UsageError(
@@ -71,10 +77,10 @@ class Database:
             raise UsageError(f"{self.path} {problem}; {remedy}.")
         # FULL: what was committed survives a power cut, so that no checkpoint can be ahead of the store.
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"):
-            self.connection.execute(f"PRAGMA {pragma}")
+            self._writer.execute(f"PRAGMA {pragma}")
         if version < len(MIGRATIONS):
             self._migrate()  # without foreign keys: rows that refer to a recreated table are kept
-        self.connection.execute("PRAGMA foreign_keys = ON")
+        self._writer.execute("PRAGMA foreign_keys = ON")
 
     def _migrate(self) -> None:
         with self.transaction() as connection:
@@ -101,19 +107,24 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Either all of its changes are made, or none."""
-        with self.explained("written"):
-            self.connection.execute("BEGIN IMMEDIATE")
+        with self._writing, self.explained("written"):
+            self._writer.execute("BEGIN IMMEDIATE")
             try:
-                yield self.connection
-                self.connection.execute("COMMIT")
+                yield self._writer
+                self._writer.execute("COMMIT")
             except BaseException:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
                 raise
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        with self.explained("read"):
-            return self.connection.execute(query, values).fetchall()
+        with self.reading() as connection:
+            return connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        with self._reading, self.explained("read"):
+            yield self._reader
 
     def value(self, query: str, *values: Any) -> Any:
         """The first column of the first row."""
@@ -121,19 +132,26 @@ class Database:
 
     def compact(self) -> None:
         """Return the space of deleted rows to the disk."""
-        with self.explained("compacted"):
-            self.connection.execute("VACUUM")
-            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._writing, self.explained("compacted"):
+            self._writer.execute("VACUUM")
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def size(self) -> tuple[int, int]:
         """Bytes in use, and bytes that `compact` would return."""
         pages, free, page_size = (self.value(f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size"))
         return (pages - free) * page_size, free * page_size
 
-    def version(self) -> tuple[int, int, int]:
+    def version(self) -> tuple[int, int]:
         """Changes whenever the database may have changed, and differs between databases that this process opened."""
-        return self._number, self.value("PRAGMA data_version"), self.connection.total_changes
+        return self._number, self.value("PRAGMA data_version")
 
     def is_current(self) -> bool:
         """Is the file at the path still the one that was opened? Not if it was deleted or replaced."""
         return file_identity(self.path) == self._identity
+
+
+def _connect(path: Path, lock_seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=lock_seconds, isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    connection.create_function("configuration", 1, configuration_of, deterministic=True)
+    return connection

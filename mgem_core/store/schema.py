@@ -61,4 +61,11 @@ MIGRATIONS = [  # one script per schema version; a released one never changes
     "ALTER TABLE runs ADD COLUMN validation_acc REAL",
     # The names of the tasks, as a JSON list; only the run itself knows them, since its seed may draw domains and classes.
     "ALTER TABLE runs ADD COLUMN task_names TEXT",
+    # The code with which a run was requested (`keys.RunKey`), and its place in the queue: the lowest place comes first.
+    """
+    ALTER TABLE runs ADD COLUMN code TEXT NOT NULL DEFAULT '';
+    ALTER TABLE runs ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+    DROP INDEX runs_by_status;
+    CREATE INDEX runs_by_place ON runs (status, code, place)
+    """,
 ]

@@ -3,20 +3,24 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from mgem_core.config import RunConfig, explain
+from mgem_core.errors import UsageError
 from mgem_core.events import Event
 from mgem_core.home import aside_of
-from mgem_core.keys import expected_keys
+from mgem_core.keys import RunKey, expected_keys, keys_to_request
+from mgem_core.store import queue
 from mgem_core.store.database import Database
 from mgem_core.store.reader import ENDED, Reader, run_condition
 from mgem_core.store.recording import count_events, record_event
 from mgem_core.sweeps import SweepSpec
+
+KeyedRun = tuple[RunConfig, RunKey]
 
 
 class Store(Reader):
@@ -27,28 +31,42 @@ class Store(Reader):
 
     # Requests: anybody
 
-    def submit(self, spec: SweepSpec, name: str = "", again: bool = False) -> int:
-        """A new sweep. Runs that are known already are shared, the others queued; `again` queues all of them anew."""
-        runs = _keyed_runs(spec)
+    def submit(
+        self,
+        spec: SweepSpec,
+        name: str = "",
+        again: bool = False,
+        runs: Sequence[KeyedRun] | None = None,
+        show: Callable[[Iterable[KeyedRun]], Iterable[KeyedRun]] = iter,
+    ) -> int:
+        """Add a sweep. Runs that are known already are shared, the others queued; `again` queues all of them anew.
+
+        `runs` are those of the spec with their keys, where they are known already. `show` may report the progress: it
+        passes each run on.
+        """
+        runs = _keyed_runs(spec) if runs is None else runs
         with self.database.transaction() as db:
             values = (name, spec.model_dump_json(), time.time())
             sweep = db.execute("INSERT INTO sweeps (name, spec, created) VALUES (?, ?, ?)", values).lastrowid
             assert sweep is not None
             if not name:
                 db.execute("UPDATE sweeps SET name = 'sweep ' || id WHERE id = ?", (sweep,))
-            self._add_runs(db, sweep, runs, again)
+            self._add_runs(db, sweep, show(_in_order(runs)), again)
         return sweep
 
-    def find_sweep(self, spec: SweepSpec) -> int | None:
-        """The newest sweep that has, or will have, the results of exactly these runs; None if there is none."""
-        keys = sorted({key for _, key in _keyed_runs(spec)})
+    def find_sweep(self, spec: SweepSpec, keys: Sequence[str] | None = None) -> int | None:
+        """The newest sweep that has, or will have, the results of exactly these runs; None if there is none.
+
+        `keys` are those of the runs, where they are known already.
+        """
+        keys = sorted(set(expected_keys(spec.runs()) if keys is None else keys))
         are_the_runs = "count(*) = ?1 AND sum(key IN (SELECT value FROM json_each(?2))) = ?1"
         query = f"SELECT sweep FROM members JOIN runs ON id = run GROUP BY sweep HAVING {are_the_runs}"
         return next(iter(self._ids(f"{query} ORDER BY sweep DESC LIMIT 1", len(keys), json.dumps(keys))), None)
 
-    def without_result(self, configs: Sequence[RunConfig]) -> list[RunConfig]:
-        """Those of these runs that have not finished yet."""
-        keys = expected_keys(configs)
+    def without_result(self, configs: Sequence[RunConfig], keys: Sequence[str] | None = None) -> list[RunConfig]:
+        """Those of these runs that have not finished yet; `keys` are theirs, where they are known already."""
+        keys = expected_keys(configs) if keys is None else keys
         query = "SELECT key FROM runs WHERE status = 'finished' AND key IN (SELECT value FROM json_each(?))"
         finished = {row["key"] for row in self.database.rows(query, json.dumps(keys))}
         return [config for config, key in zip(configs, keys, strict=True) if key not in finished]
@@ -58,36 +76,32 @@ class Store(Reader):
         runs = _keyed_runs(spec)
         with self.database.transaction() as db:
             db.execute("UPDATE sweeps SET spec = ? WHERE id = ?", (spec.model_dump_json(), sweep))
-            return self._add_runs(db, sweep, runs)
+            return self._add_runs(db, sweep, _in_order(runs))
 
-    def _add_runs(
-        self, db: sqlite3.Connection, sweep: int, runs: Sequence[tuple[RunConfig, str]], again: bool = False
-    ) -> int:
+    def _add_runs(self, db: sqlite3.Connection, sweep: int, runs: Iterable[KeyedRun], again: bool = False) -> int:
         """Add the runs to a sweep; return the number of new ones."""
-        now, new = time.time(), 0
+        now, place, new = time.time(), queue.next_place(db), 0
         for config, key in runs:
-            run = None if again else self._find_equal_run(db, config, key)
-            new += run is None
-            run = self._new_run(db, config, key, now) if run is None else run
+            run = None if again else self._find_equal_run(db, config, key.key)
+            if run is None:
+                values = (*key, config.label, config.stored(), now, place + new)
+                columns = "key, code, label, config, created, place"
+                run = db.execute(f"INSERT INTO runs ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values).lastrowid
+                new += 1
+            else:
+                new += queue.request(db, {run: key}, place + new)
             db.execute("INSERT OR IGNORE INTO members VALUES (?, ?)", (sweep, run))
         return new
 
     def _find_equal_run(self, db: sqlite3.Connection, config: RunConfig, key: str) -> int | None:
-        """A run that has the same result or will have it; one that failed or was cancelled is queued again.
+        """A run that has the same result, or can have it.
 
         A result may come from another device of the same kind; a run without a result must request the same device.
         """
         which = "key = ? AND (status = 'finished' OR configuration(config) = configuration(?))"
         order = "ORDER BY status = 'finished' DESC, id DESC LIMIT 1"
         row = db.execute(f"SELECT id FROM runs WHERE {which} {order}", (key, config.stored())).fetchone()
-        if row is None:
-            return None
-        self._resume(db, [row["id"]])
-        return int(row["id"])
-
-    def _new_run(self, db: sqlite3.Connection, config: RunConfig, key: str, now: float) -> int:
-        values = (key, config.label, config.stored(), now)
-        return int(db.execute("INSERT INTO runs (key, label, config, created) VALUES (?, ?, ?, ?)", values).lastrowid or 0)
+        return None if row is None else int(row["id"])
 
     def cancel(self, runs: Sequence[int]) -> None:
         its_id, values = run_condition(runs)
@@ -97,15 +111,36 @@ class Store(Reader):
             db.execute(f"UPDATE runs SET {change} WHERE status = 'queued' AND {its_id}", (time.time(), *values))
 
     def resume(self, runs: Sequence[int]) -> int:
-        """Queue the runs that failed or were cancelled again, from their last checkpoints; return their number."""
-        with self.database.transaction() as db:
-            return self._resume(db, runs)
+        """Request runs again that failed, were cancelled, or wait for other code than there is now; return their number.
 
-    def _resume(self, db: sqlite3.Connection, runs: Sequence[int]) -> int:
+        A run continues from its last checkpoint, or from the beginning if the code has changed since.
+        """
+        others = set(self.requested_with_other_code(runs))
+        known: dict[int, RunConfig] = {}
+        problems: dict[int, str] = {}
+        for run, status, config in self.run_values(["id", "status", "config"], runs):
+            if status in ("failed", "cancelled") or run in others:
+                try:
+                    known[run] = RunConfig.model_validate_json(config)
+                except ValidationError as error:
+                    problems[run] = explain(error)
+        keys, unreadable = _keys_of_runs(known)
+        problems |= unreadable
         its_id, values = run_condition(runs)
-        db.execute(f"UPDATE runs SET wanted = 'run' WHERE status = 'running' AND {its_id}", values)
-        change = "status = 'queued', wanted = 'run', attempts = 0, error = NULL, traceback = NULL, ended = NULL"
-        return db.execute(f"UPDATE runs SET {change} WHERE status IN ('failed', 'cancelled') AND {its_id}", values).rowcount
+        with self.database.transaction() as db:
+            db.execute(f"UPDATE runs SET wanted = 'run' WHERE status = 'running' AND {its_id}", values)
+            requested = queue.request(db, keys, queue.next_place(db))
+            for run, problem in problems.items():
+                queue.fail(db, run, problem)
+            return requested
+
+    def has_current_requests(self) -> bool:
+        """Are runs queued that a process that starts now would train?"""
+        return queue.has_current_requests(self.database)
+
+    def requested_with_other_code(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[int]:
+        """Queued runs (of these, of a sweep, or of all) that wait for other code than there is now."""
+        return queue.requested_with_other_code(self.database, runs, sweep)
 
     def delete(self, runs: Sequence[int]) -> None:
         """Delete ended runs with their results, and sweeps left without runs."""
@@ -155,23 +190,26 @@ class Store(Reader):
             db.execute("UPDATE runs SET status = 'queued', attempts = attempts - 1 WHERE status = 'running'")
 
     def claim(self) -> tuple[int, RunConfig] | None:
-        """Mark the next queued run as running and return it."""
-        if not self.has_queued_runs():
-            return None
-        with self.database.transaction() as db:
-            row = db.execute("SELECT id, config FROM runs WHERE status = 'queued' ORDER BY id LIMIT 1").fetchone()
-            if row is None:
-                return None
-            try:
-                config = RunConfig.model_validate_json(row["config"])
-            except ValidationError as error:  # queued by another version
-                change = "UPDATE runs SET status = 'failed', error = ?, ended = ? WHERE id = ?"
-                db.execute(change, (explain(error), time.time(), row["id"]))
-                return None
-            change = "status = 'running', wanted = 'run', attempts = attempts + 1, started = ?, key = ?"
-            (key,) = expected_keys([config])  # computed again: the code may have changed since the run was queued
-            db.execute(f"UPDATE runs SET {change} WHERE id = ?", (time.time(), key, row["id"]))
-        return row["id"], config
+        """Mark the next queued run as running and return it: one that was requested with the code of this process.
+
+        Runs whose data cannot be read fail; they must not keep the others from being trained.
+        """
+        while (first := queue.next_run(self.database)) and first.config:
+            with self.database.transaction() as db:
+                if first.problem:
+                    queue.fail(db, first.run, first.problem, first.code)
+                    continue
+                change = "status = 'running', wanted = 'run', attempts = attempts + 1, started = ?"
+                query = f"UPDATE runs SET {change} WHERE status = 'queued' AND id = ? AND code = ?"
+                values = (time.time(), first.run, first.code)
+                is_claimed = db.execute(query, values).rowcount  # 0: it was requested again meanwhile
+            if is_claimed:
+                return first.run, first.config
+        return None
+
+    def has_runs_to_claim(self) -> bool:
+        """Are runs queued that this process can train?"""
+        return queue.next_run(self.database) is not None
 
     def requeue(self, run: int, failed: bool) -> None:
         """Queue a claimed run again, to continue from its checkpoint, unless somebody asked to cancel it.
@@ -192,8 +230,8 @@ class Store(Reader):
 
     def count_events(self, run: int, task: int, step: int) -> int:
         """The number of events of a run that precede that step of that task; 0 if a row of R is missing."""
-        with self.database.explained("read"):
-            return count_events(self.database.connection, run, task, step)
+        with self.database.reading() as connection:
+            return count_events(connection, run, task, step)
 
     def set_notice(self, run: int, notice: str) -> None:
         """Tell the user something about a run that had begun before."""
@@ -214,10 +252,26 @@ class Store(Reader):
         return int(self.database.value("SELECT attempts FROM runs WHERE id = ?", run))
 
     def close(self) -> None:
-        self.database.connection.close()
+        self.database.close()
 
 
-def _keyed_runs(spec: SweepSpec) -> list[tuple[RunConfig, str]]:
+def _in_order(runs: Sequence[KeyedRun]) -> list[KeyedRun]:
+    """The order in which runs are trained: those that record for the lens first."""
+    return sorted(runs, key=lambda run: not run[0].snap_every)
+
+
+def _keyed_runs(spec: SweepSpec) -> list[KeyedRun]:
     """The runs of a sweep with the keys that they will have; computed before the transaction, since it takes time."""
     configs = spec.runs()
-    return list(zip(configs, expected_keys(configs), strict=True))
+    return list(zip(configs, keys_to_request(configs), strict=True))
+
+
+def _keys_of_runs(configs: Mapping[int, RunConfig]) -> tuple[dict[int, RunKey], dict[int, str]]:
+    """The keys of runs by their ids, and why the others have none: their data cannot be read."""
+    try:
+        return dict(zip(configs, keys_to_request(list(configs.values())), strict=True)), {}
+    except UsageError as error:
+        if len(configs) == 1:
+            return {}, {run: str(error) for run in configs}
+    parts = [_keys_of_runs({run: config}) for run, config in configs.items()]
+    return {run: key for keys, _ in parts for run, key in keys.items()}, {r: p for _, ps in parts for r, p in ps.items()}

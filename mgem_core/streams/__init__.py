@@ -7,16 +7,23 @@ Files whose names begin with an underscore are shared by the others and register
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from mgem_core.text import without_surrogates
 
 if TYPE_CHECKING:
     import numpy as np
 
     from mgem_core.streams._stream import Stream
+
+NOT_UTF8 = "its name is not UTF-8"
+REMEDIES = {"Permission denied": "allow this user to read it", NOT_UTF8: "rename it"}  # of data that is here
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,10 @@ class Dataset:
     def remedy(self) -> str:
         """How to get it, as the end of a sentence."""
         return f"get it with: mgem data fetch {self.name}" if self.fetch else self.by_hand
+
+    def remedy_for(self, problem: str) -> str:
+        """How to solve this problem with it, as the end of a sentence."""
+        return next((remedy for reason, remedy in REMEDIES.items() if problem.endswith(f"({reason})")), self.remedy)
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,9 @@ class Benchmark:
     def other_domains(self) -> list[str]:
         """The folders that someone put beside those of the domains from which the seed draws."""
         root = self.domain_root() if self.domain_root else None
-        found = {path.name for path in root.iterdir() if path.is_dir()} if root and root.is_dir() else set()
+        found: set[str] = set()
+        with suppress(OSError):  # where nothing can be listed, nothing is offered
+            found = {entry.name for entry in os.scandir(root) if entry.is_dir()} if root else set()
         return sorted(name for name in found - set(self.domains) if name in self.domains)
 
     def datasets(self, domains: Sequence[str] = ()) -> list[Dataset]:
@@ -81,7 +94,7 @@ class Benchmark:
         """Empty if the data is there; else one sentence: what is missing, where it should be, how to get it."""
         for dataset in self.datasets(domains):
             if problem := dataset.problem(thorough):
-                return f"{self.name} needs {dataset.title}, {problem}; {dataset.remedy}."
+                return without_surrogates(f"{self.name} needs {dataset.title}, {problem}; {dataset.remedy_for(problem)}.")
         return ""
 
 

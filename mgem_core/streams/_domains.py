@@ -11,6 +11,7 @@ import numpy as np
 from mgem_core.errors import UsageError
 from mgem_core.randomness import rng
 from mgem_core.streams._digits import CLASSES, SHAPE, SIDE, Digits
+from mgem_core.text import without_surrogates
 
 if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream, Task
@@ -67,7 +68,8 @@ def read_image(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
                 image.draft("RGB", (2 * size[0], 2 * size[1]))  # a large JPEG is decoded at about the size that is needed
             colours = image.convert("RGB")
     except image_errors() as error:
-        raise UsageError(f"{path} is not an image that can be read ({error}); replace it or remove it.") from None
+        sentence = f"{path} is not an image that can be read ({error}); replace it or remove it."
+        raise UsageError(without_surrogates(sentence)) from None
     return np.asarray(colours.resize(size, Image.Resampling.BILINEAR) if size else colours)
 
 

@@ -6,10 +6,13 @@ import hashlib
 import shutil
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
+from os.path import lexists
 from pathlib import Path
 from typing import TypeVar
 
+from mgem_core.errors import UsageError
 from mgem_core.home import data_root, partial_of
+from mgem_core.text import without_surrogates
 
 R = TypeVar("R")
 Check = Callable[[Path], str]  # why a file is damaged, as words in parentheses; empty if it is not
@@ -22,13 +25,43 @@ def find_problem(folder: Path, checks: Mapping[str, Check]) -> str:
         try:
             damage = check(path)
         except (FileNotFoundError, NotADirectoryError):
-            others_exist = any((folder / other).exists() for other in checks)
+            others_exist = any(is_there(folder / other) for other in checks)
             return f"{f'whose file {name}' if others_exist else 'which'} is not in {folder}"
         except OSError as error:
             return f"whose file {path} cannot be read ({error.strerror})"
         if damage:
             return f"whose file {path} is damaged ({damage})"
     return ""
+
+
+def is_there(path: Path) -> bool:
+    """Is there such a file or folder, or something that this user may not look into? The checks then say what it is."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return lexists(path)  # a link to nothing
+    except OSError:
+        return True
+    return True
+
+
+def unreadable(path: object, error: OSError) -> UsageError:
+    """What to tell about data that cannot be read."""
+    named = without_surrogates(str(path or error.filename or "a file"))
+    return UsageError(f"{named} cannot be read ({error.strerror or error}); allow this user to read it, or use other data.")
+
+
+def explain_unreadable(function: Callable[[], R]) -> Callable[[], R]:
+    """Let a function about files raise a UsageError where one cannot be read."""
+
+    @wraps(function)
+    def explained() -> R:
+        try:
+            return function()
+        except OSError as error:
+            raise unreadable(error.filename, error) from None
+
+    return explained
 
 
 def once_per_file(function: Callable[[Path], R]) -> Callable[[Path], R]:

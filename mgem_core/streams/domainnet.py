@@ -19,8 +19,9 @@ import numpy as np
 from mgem_core.errors import UsageError
 from mgem_core.home import data_root
 from mgem_core.randomness import rng
-from mgem_core.streams import Benchmark, Dataset, register
+from mgem_core.streams import NOT_UTF8, REMEDIES, Benchmark, Dataset, register
 from mgem_core.streams._domains import choose_domains, image_errors, read_image, spread
+from mgem_core.text import without_surrogates
 
 if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream
@@ -44,12 +45,27 @@ class Chosen(NamedTuple):
     is_test: np.ndarray
 
 
+class UnreadableFolderError(UsageError):
+    """A folder of images that cannot be listed, or whose name cannot be stored."""
+
+    def __init__(self, folder: str | Path, reason: str):
+        shown = without_surrogates(f"{folder} cannot be read ({reason})")
+        super().__init__(f"The folder {shown}; {REMEDIES.get(reason, 'repair it')}, or name other domains.")
+        self.problem = f"whose folder {shown}"  # as part of a sentence
+
+
 def find_problem(name: str, domain: str, thorough: bool = False) -> str:
     """Empty if the folder of a domain has enough classes; else what is wrong, as part of a sentence."""
     folder = data_root() / name / domain
-    if not folder.is_dir():
-        return f"which is not in {folder}"
-    found = len(list(islice(_large_classes(folder), PER_TASK)))
+    try:
+        classes = _class_names(folder)
+        if classes is None:
+            return f"which is not in {folder}"
+        if denied := [one for one in classes if not os.access(folder / one, os.R_OK | os.X_OK)]:
+            return UnreadableFolderError(folder / denied[0], "Permission denied").problem
+        found = len(list(islice(_large_classes(folder), PER_TASK)))
+    except UnreadableFolderError as error:
+        return error.problem
     needed = f"{PER_TASK} classes with at least {FEWEST} images ({', '.join(ENDINGS)})"
     return "" if found == PER_TASK else f"whose folder {folder} does not have {needed}"
 
@@ -62,27 +78,48 @@ def find_bad_image(folder: Path) -> str:
     """
     from PIL import Image
 
-    for path in (folder / name / file for name in _large_classes(folder) for file in sorted(_images_of(folder / name))):
+    try:
+        paths = [folder / name / file for name in _large_classes(folder) for file in sorted(_images_of(folder / name))]
+    except UnreadableFolderError as error:
+        return error.problem
+    for path in paths:
         try:
             with Image.open(path) as image:
                 image.draft("RGB", (SIDE, SIDE))  # decodes a large JPEG faster, and also to its end
                 image.load()
         except image_errors() as error:
-            return f"whose image {path} cannot be read ({error})"
+            return without_surrogates(f"whose image {path} cannot be read ({error})")
     return ""
 
 
 def _large_classes(folder: Path) -> Iterator[str]:
     """The names of the classes that have enough images, in alphabetical order."""
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and len(list(islice(_images_of(path), FEWEST))) == FEWEST:
-            yield path.name
+    for name in _class_names(folder) or []:
+        if len(list(islice(_images_of(folder / name), FEWEST))) == FEWEST:
+            yield name
+
+
+def _class_names(folder: Path) -> list[str] | None:
+    """The folders in a folder, in alphabetical order; None if it does not exist."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UnreadableFolderError(folder, error.strerror or str(error)) from None
+    if unclear := [name for name in names if without_surrogates(name) != name]:
+        raise UnreadableFolderError(folder / unclear[0], NOT_UTF8)
+    return names
 
 
 def _images_of(folder: Path) -> Iterator[str]:
-    """The names of the images in a folder, in no order."""
-    with os.scandir(folder) as entries:
-        yield from (entry.name for entry in entries if entry.name.lower().endswith(ENDINGS))
+    """The names of the images in a folder, in no order; those that are not UTF-8 have surrogates."""
+    try:
+        with os.scandir(folder) as entries:
+            yield from (entry.name for entry in entries if entry.name.lower().endswith(ENDINGS))
+    except OSError as error:
+        raise UnreadableFolderError(folder, error.strerror or str(error)) from None
 
 
 def draw_classes(folders: Sequence[Path], seed: int) -> list[list[str]]:
@@ -93,7 +130,7 @@ def draw_classes(folders: Sequence[Path], seed: int) -> list[list[str]]:
     """
     common = sorted(set.intersection(*(set(_large_classes(folder)) for folder in folders)))
     if len(common) < PER_TASK:
-        names = " and ".join(map(str, folders))
+        names = without_surrogates(" and ".join(map(str, folders)))
         raise UsageError(
             f"{names} have {len(common)} classes of at least {FEWEST} images in common; {PER_TASK} are needed."
         )
@@ -103,15 +140,19 @@ def draw_classes(folders: Sequence[Path], seed: int) -> list[list[str]]:
 
 def version(folder: Path) -> str:
     """A fingerprint of the names of a domain's images, which people bring by hand; empty if there are none."""
-    classes = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
-    return _hash_names(tuple((path, path.stat().st_mtime_ns) for path in classes)) if classes else ""
+    classes = [folder / name for name in _class_names(folder) or []]
+    try:
+        changed = [path.stat().st_mtime_ns for path in classes]
+    except OSError as error:
+        raise UnreadableFolderError(error.filename, error.strerror or str(error)) from None
+    return _hash_names(tuple(zip(classes, changed, strict=True))) if classes else ""
 
 
 @lru_cache(maxsize=16)
 def _hash_names(classes: tuple[tuple[Path, int], ...]) -> str:
     """Of folders and when each changed last: an image that is added or removed changes that."""
     names = [f"{folder.name}/{image}" for folder, _ in classes for image in sorted(_images_of(folder))]
-    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(names).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 @lru_cache(maxsize=2)  # the tasks of one run; the next runs of a sweep usually have the same seed

@@ -23,7 +23,7 @@ def sample() -> Path:
 
 
 def has_only_sample() -> bool:
-    return sample().exists() and not folder_of_authors().exists()
+    return _files.is_there(sample()) and not _files.is_there(folder_of_authors())
 
 
 def folder_of_authors() -> Path:
@@ -81,11 +81,12 @@ def _read_part(label_file: Path) -> Images:
     return Images(pixels, np.array([labels[name] for name in chosen]))
 
 
+@_files.explain_unreadable
 def version() -> str:
     """Which images there are: those of the sample, or those that the authors' label files name."""
     if has_only_sample():
         return _npz.version(sample())
-    return "-".join(_files.md5_of(file)[:8] for file in _label_files() if file.exists())
+    return "-".join(_files.md5_of(file)[:8] for file in _label_files() if _files.is_there(file))
 
 
 DATASET = Dataset(

@@ -22,7 +22,7 @@ def sample() -> Path:
 
 
 def has_only_sample() -> bool:
-    return sample().exists() and not any((data_root() / name).exists() for name in MD5)
+    return _files.is_there(sample()) and not any(_files.is_there(data_root() / name) for name in MD5)
 
 
 def folder() -> Path:

@@ -56,10 +56,11 @@ def find_problem(thorough: bool = False) -> str:
     return _files.find_problem(data_root(), dict.fromkeys(IMAGES, find_damage if thorough else _files.exists))
 
 
+@_files.explain_unreadable
 def version() -> str:
     """Which files there are: others than those that torchvision downloads are accepted, if they have as many digits."""
     files = (data_root() / name for name in IMAGES)
-    return "-".join(_files.md5_of(file)[:8] for file in files if file.is_file())
+    return "-".join(_files.md5_of(file)[:8] for file in files if _files.is_there(file))
 
 
 DATASET = Dataset("usps", "USPS", data_root, find_problem, fetch, "8 MB to download and on disk", version=version)

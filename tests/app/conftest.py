@@ -15,6 +15,6 @@ def _no_search_for_components(monkeypatch):
 def store(tmp_path, monkeypatch):
     """A store without a runner."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options: None)
+    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options, **named: None)
     runner_process._started_runner.clear()
     return Store(tmp_path / "runs.db")

@@ -113,7 +113,7 @@ def test_runs_that_have_finished_before_are_announced_and_a_waiting_sweep_says_s
     assert page.toast[0].value == "Custom sweep launched: 8 runs, 3 of them already finished."
     with store.database.transaction() as db:  # the one that trains is of another sweep alone
         db.execute("DELETE FROM members WHERE sweep = 2 AND run = 4")
-    assert "waiting for runs of earlier sweeps" in progress_text(open_explore(sweep="s2"))
+    assert "waiting for a free worker" in progress_text(open_explore(sweep="s2"))
 
 
 def test_a_pair_that_was_not_learned_yet_is_explained(store):
@@ -183,7 +183,7 @@ def test_a_sweep_in_the_url_is_shown_and_an_unknown_one_is_reported(store):
 
 def test_a_damaged_store_stops_the_page_with_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options: None)
+    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options, **named: None)
     (tmp_path / "runs.db").write_bytes(b"no database" * 1000)
     page = open_explore()
     assert len(page.error) == 1
@@ -243,7 +243,7 @@ def test_the_slider_goes_as_far_as_the_benchmark_that_is_shown(store):
 def test_a_home_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "file" / "home"))
-    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options: None)
+    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options, **named: None)
     page = open_explore()
     assert "cannot be opened" in page.error[0].value
 

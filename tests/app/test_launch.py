@@ -79,7 +79,7 @@ def test_a_sweep_of_days_is_not_launched_by_a_change_in_the_same_moment(store, m
     page.multiselect(key="run seeds").set_value([3])
     monkeypatch.setattr(launch, "estimate", lasting(75))
     button(page, "Launch").click().run()
-    assert page.toast[0].value == "This takes about 3 days; confirm it above Launch first."
+    assert page.toast[0].value == "This may take about 3 days; confirm it above Launch first."
     assert not store.sweeps()
 
 

@@ -2,10 +2,11 @@
 
 import json
 
+import hostile_recordings
 import numpy as np
 import pytest
 from lens import trained
-from lens.example_runs import SPEC, example_recordings
+from lens.example_runs import SPEC, example_recordings, file_of
 from lens.payload import payload
 from lens.sources import example, recorded_sources, train_settings
 from lens.trained import MOST_NUMBERS, is_training, trained_as
@@ -192,3 +193,37 @@ def test_the_page_brings_what_was_trained_to_the_lens_of_the_same_recordings(sto
     other = open_page("lens", of="example")
     assert trained_data(other) == {"source": "example", "configurations": [], "left_out": 0}
     assert lens_data(other)["source"] == "example"
+
+
+def upload(*files):
+    app = open_page("lens")
+    app.file_uploader[0].set_value([(name, content, "application/octet-stream") for name, content in files])
+    return app.run()
+
+
+def test_a_file_that_cannot_be_opened_is_one_sentence_and_the_rest_of_the_page_stays(store):
+    app = upload(("bad.lens", b"PK"))
+    assert not app.exception
+    assert [error.value.replace("\\", "") for error in app.error] == [
+        "'bad.lens' is no recording of mgem, or it is damaged; record it again."
+    ]
+    assert lens_data(app)["source"] == "example"
+    both = upload(("bad.lens", b"PK"), ("good.lens", file_of(0).read_bytes()))
+    assert len(both.error) == 1
+    assert [one["name"] for one in lens_data(both)["recordings"]] == ["good.lens"]
+
+
+def test_files_that_do_not_fit_together_are_one_sentence(store):
+    app = upload(("a.lens", file_of(0).read_bytes()), ("b.lens", hostile_recordings.packed()))
+    assert not app.exception
+    assert "differ in more than their seeds" in app.error[0].value
+    assert lens_data(app)["source"] == "example"
+
+
+def test_a_file_is_read_once_however_often_the_page_runs_again(store, monkeypatch):
+    read, parse = [], recordings.parse
+    monkeypatch.setattr(recordings, "parse", lambda *values: read.append(values[1]) or parse(*values))
+    app = upload(("a.lens", file_of(0).read_bytes()), ("b.lens", file_of(1).read_bytes()))
+    for _ in range(3):
+        assert [one["seed"] for one in lens_data(app.run())["recordings"]] == [0, 1]
+    assert read == ["a.lens", "b.lens"]

@@ -162,7 +162,7 @@ def test_deleting_a_sweep_spares_what_others_share(store, finished):
     assert "2 runs that no other sweep contains" in texts(page)
     assert "2 runs that other sweeps contain, too, will be kept" in texts(page)
     page = press(page, "Delete s1")
-    assert [row["id"] for row in store.database.rows("SELECT id FROM runs")] == [3, 4]
+    assert [row["id"] for row in store.database.rows("SELECT id FROM runs ORDER BY id")] == [3, 4]
     assert "1 sweep" in texts(page)
 
 

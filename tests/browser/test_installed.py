@@ -42,7 +42,18 @@ def test_the_colours_are_the_projects_own_from_any_folder(server, page):
 
 
 def test_modules_of_the_same_names_in_the_current_folder_and_on_the_path_are_not_taken(home, page, tmp_path):
-    for name in ("components", "explore", "export_menu", "lens", "runner_process", "runs", "session", "text"):
+    names = (
+        "boundary",
+        "components",
+        "dashboard",
+        "descriptors",
+        "explore",
+        "export_menu",
+        "lens",
+        "main",
+        "runner_process",
+    )
+    for name in (*names, "runs", "session", "text", "token_gate"):
         for folder in (tmp_path / "current", tmp_path / "path"):
             (folder / name).mkdir(parents=True)
             (folder / name / "__init__.py").write_text("raise ImportError('the module of another project')")

@@ -56,7 +56,7 @@ def test_a_store_replaced_under_a_live_server_and_runner_is_shown_and_trained(pa
     """Runner, server and page all go on with the new store."""
     other = Store(tmp_path / "runs.db")
     other.submit(SweepSpec(base={"tasks": 2, "iterations": 20, "memory": 20}), "the other one")
-    other.database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other.compact()
     other.close()
     open_address(page, f"{server}/explore")
     for file in home.glob("runs.db*"):

@@ -7,5 +7,5 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     started = []
     for command in ("sweep", "resume"):
-        monkeypatch.setattr(f"mgem_core.cli.{command}.ensure_runner", lambda *options: started.append(options))
+        monkeypatch.setattr(f"mgem_core.cli.{command}.ensure_runner", lambda *options, wanted: started.append(options))
     return tmp_path, started

@@ -2,6 +2,8 @@
 
 import json
 
+from small_store import finish
+
 from mgem_core.cli import main
 from mgem_core.events import Started
 from mgem_core.store import Store
@@ -62,6 +64,35 @@ def test_cancel_and_resume_take_runs_and_sweeps(home, capsys):
     assert main(["resume", "r1", "r3"]) == 0
     assert "2 runs queued again" in capsys.readouterr().out
     assert started
+
+
+def test_resume_says_what_happens_to_each_run(home, capsys):
+    folder, started = home
+    store = Store(folder / "runs.db")
+    store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1, 2, 3]}))
+    running, finished = store.claim()[0], store.claim()[0]
+    finish(store, finished)
+    store.cancel([4])
+    assert main(["resume", "s1"]) == 0
+    assert capsys.readouterr().out == "1 run queued again, 1 waiting already, 1 running, 1 finished.\n"
+    store.end(running, "cancelled", "")
+    store.cancel([3, 4])
+    started.clear()
+    assert main(["resume", f"r{finished}"]) == 0
+    assert capsys.readouterr().out == "1 finished.\n"
+    assert not started
+
+
+def test_runs_that_wait_for_other_code_are_listed_as_such(home, capsys, monkeypatch):
+    folder, _ = home
+    Store(folder / "runs.db").submit(SweepSpec(grid={"seed": [0, 1]}))
+    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    assert main(["runs"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("requested with other code, libraries or data than are installed here") == 3
+    assert out.endswith("mgem resume s1 requests them again with what is installed here.\n")
+    assert main(["runs", "--json"]) == 0
+    assert [run["waits_for_other_code"] for run in json.loads(capsys.readouterr().out)["runs"]] == [True, True]
 
 
 def test_a_damaged_store_is_one_sentence(home, capsys):

@@ -1,11 +1,13 @@
 """`mgem sweep` and `mgem presets`, where they need no worker."""
 
+import io
 import json
 
 import pytest
 from small_store import small_store
 
 from mgem_core.cli import main
+from mgem_core.estimate import Estimate
 from mgem_core.store import Store
 
 BAD = [
@@ -124,3 +126,57 @@ def test_the_same_sweep_is_taken_up_instead_of_a_second_one(home, capsys):
     assert store.counts(1)["queued"] == 2
     assert main([*command, "--again"]) == 0
     assert len(store.sweeps()) == 2
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """A huge sweep is one of ten runs."""
+    for module in ("sweep", "_launch"):
+        monkeypatch.setattr(f"mgem_core.cli.{module}.MANY_RUNS", 10)
+    return ["sweep", "--tasks", "1", "--seeds", ",".join(map(str, range(10))), "--detach"]
+
+
+def test_a_huge_sweep_is_not_launched_without_a_yes(home, many, capsys):
+    folder, started = home
+    assert main(many) == 2
+    sentence = "this is a sweep of up to 10 runs; add --yes to launch it all the same, or choose fewer values."
+    assert capsys.readouterr().err == f"mgem: {sentence}\n"
+    assert not started
+    assert not (folder / "runs.db").exists()
+    assert main([*many, "--yes"]) == 0
+    assert Store(folder / "runs.db").counts(1)["queued"] == 10
+    err = capsys.readouterr().err
+    for doing in ("checking settings", "computing keys", "writing"):
+        assert f"{doing}: 10 of 10 runs\n" in err
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("Yes\n", 0), ("\n", 2), ("no\n", 2), ("", 2)])
+def test_on_a_terminal_a_huge_sweep_is_asked_about(home, many, answer, code, capsys, monkeypatch):
+    folder, _ = home
+    terminal = io.StringIO(answer)
+    terminal.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", terminal)
+    assert main(many) == code
+    assert "This is a sweep of up to 10 runs. Launch it? [y/N] " in capsys.readouterr().err
+    assert (folder / "runs.db").exists() == (code == 0)
+
+
+def test_a_sweep_of_a_day_is_not_launched_without_a_yes(home, capsys, monkeypatch):
+    folder, started = home
+    monkeypatch.setattr("mgem_core.cli.sweep.estimate", lambda *arguments: Estimate(1, 0, 3 * 86400.0))
+    assert main(["sweep", "--tasks", "1", "--detach"]) == 2
+    assert capsys.readouterr().err.startswith("mgem: this may take about 3 days; add --yes to launch it all the same")
+    assert not started
+    assert not Store(folder / "runs.db").sweeps()
+
+
+def test_a_sweep_whose_code_is_gone_ends_with_a_sentence(home, capsys, monkeypatch):
+    """The code was edited while the command waited for its runs."""
+
+    def edit(*options, wanted):
+        monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+
+    monkeypatch.setattr("mgem_core.cli.sweep.ensure_runner", edit)
+    assert main(["sweep", "--tasks", "1", "--seeds", "0,1"]) == 2
+    sentence = "of sweep s1, 2 runs wait: they were requested with other code, libraries or data than are installed here"
+    assert f"mgem: {sentence}; mgem resume s1 requests them again" in capsys.readouterr().err

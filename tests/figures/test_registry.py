@@ -20,7 +20,7 @@ from mgem_core.cli import main
 from mgem_core.figures import FIGURES
 
 PROJECT = Path(mgem_core.__file__).parents[1]
-MAIN = PROJECT / "app" / "main.py"
+MAIN = PROJECT / "app" / "dashboard.py"
 NEW_FIGURE = '''
 """The number of runs with each status."""
 
@@ -69,7 +69,7 @@ def new_figure(tmp_path, monkeypatch):
 def home(tmp_path, monkeypatch):
     """The folder of a store with a sweep, and no runner."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options: None)
+    monkeypatch.setattr(runner_process, "ensure_runner", lambda *options, **named: None)
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", lambda *arguments, **options: [])
     runner_process._started_runner.clear()
     filled_store(tmp_path / "runs.db").close()

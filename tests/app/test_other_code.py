@@ -1,0 +1,70 @@
+"""What the pages show of runs that wait for other code than this server has."""
+
+import pytest
+import runner_process
+from pages import open_page, run_page, tables, texts
+from small_store import SPEC
+
+from mgem_core.runner import work
+from mgem_core.runner.status import RunnerStatus
+
+MESSAGE = "they were requested with other code, libraries or data than are installed here."
+
+
+def press(page, label):
+    next(button for button in page.button if button.label == label).click().run()
+    return page
+
+
+@pytest.fixture
+def outdated(store, monkeypatch):
+    """A sweep of four runs, requested before the code was changed."""
+    sweep = store.submit(SPEC, "before the update")
+    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    return sweep
+
+
+def test_explore_offers_to_request_them_again(store, outdated):
+    page = open_page("explore")
+    assert f"4 runs wait: {MESSAGE}" in texts(page)
+    press(page, "Request them again")
+    assert store.requested_with_other_code() == []
+    assert MESSAGE not in texts(run_page(page))
+
+
+def test_runs_lists_them_and_resumes_them(store, outdated):
+    page = open_page("runs", runs="r1,r2")
+    assert tables(page).count("queued, for other code") == 4
+    press(page, "Resume")
+    assert store.requested_with_other_code() == [3, 4]
+    assert "This run waits: it was requested with other code" in texts(open_page("runs", runs="r3"))
+    assert "This run waits" not in texts(open_page("runs", runs="r1"))
+
+
+@pytest.fixture
+def started(store, monkeypatch):
+    """The runners that are started while one of another version is alive."""
+    started = []
+    monkeypatch.setattr(runner_process, "ensure_runner", work.ensure_runner)
+    monkeypatch.setattr(work.subprocess, "Popen", lambda *command, **options: started.append(command))
+    lock = work.acquire_lock(0)
+    RunnerStatus(77, "id", "that version", "2 workers").write("")
+    yield started
+    lock.release()
+
+
+def test_a_live_runner_of_another_version_is_shown_while_runs_wait_for_it(store, started):
+    store.submit(SPEC)
+    page = open_page("explore")
+    assert "Waiting for another version to finish: process 77 uses other code, libraries or data." in texts(page).replace(
+        "\\", ""
+    )
+    assert len(started) >= 1  # one that asks it to end, and waits for that
+
+
+def test_a_live_runner_of_another_version_is_left_in_peace_otherwise(store, started, monkeypatch):
+    store.submit(SPEC)
+    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    for name in ("explore", "runs"):
+        assert "Waiting for another version" not in texts(open_page(name))
+    assert not started
