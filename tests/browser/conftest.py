@@ -12,9 +12,11 @@ from pathlib import Path
 
 import chaos
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
+PATIENCE = 60_000  # milliseconds for what a page must show; a busy machine may take ten times as long as a quiet one
+expect.set_options(timeout=PATIENCE)
 ARGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -64,7 +66,7 @@ def server(home):
 @pytest.fixture
 def page(browser):
     context = browser.new_context(viewport={"width": 1280, "height": 1250}, accept_downloads=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
