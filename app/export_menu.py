@@ -8,7 +8,7 @@ import session
 import streamlit as st
 from text import benchmark_title
 
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
 from mgem_core.figures import FIGURES, FORMATS
 from mgem_core.figures.files import export, file_name
 from mgem_core.figures.selection import Selection

@@ -13,8 +13,9 @@ import pandas as pd
 import streamlit as st
 from text import escape_markdown
 
-from mgem_core import UsageError, frames
-from mgem_core.measurements import MeasurementCache
+from mgem_core import UsageError
+from mgem_core.analysis import frames
+from mgem_core.analysis.measurements import MeasurementCache
 from mgem_core.runner.work import store_path
 from mgem_core.store import ENDED, Store
 

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from mgem_core.recorder import Recorder, named_gradients
+from mgem_core.lens.recorder import Recorder, named_gradients
 
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 3))

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from mgem_core.recorder import Recorder, named_gradients
+from mgem_core.lens.recorder import Recorder, named_gradients
 
 torch.manual_seed(0)
 model = nn.ModuleDict({"body": nn.Linear(10, 32), "size": nn.Linear(32, 1), "sign": nn.Linear(32, 1)})

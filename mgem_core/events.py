@@ -15,7 +15,7 @@ class Started:
     parameters: int
     task: int  # where it starts: 0, 0 unless it resumes a checkpoint
     step: int
-    key: str = ""  # see mgem_core.keys
+    key: str = ""  # see mgem_core.config.keys
     notice: str = ""  # why it starts from the beginning although there was a checkpoint
 
 

@@ -15,8 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent
 FOLDERS = ("learners", "streams", "networks")  # every file there is part of some run
 CORE = (
-    *("partition", "memory", "linear_chain", "gradients", "dual", "direction", "evaluation", "probes", "engine"),
-    *("checkpoints", "devices", "metrics", "randomness", "step_means"),
+    *("restriction/partition", "restriction/dual", "restriction/direction"),
+    *("gradients/memory", "gradients/linear_chain", "gradients/rows", "gradients/devices"),
+    *("training/evaluation", "training/probes", "training/engine", "training/checkpoints", "training/step_means"),
+    *("metrics", "randomness"),
     *(f"{folder}/__init__" for folder in FOLDERS),
 )
 LIBRARIES = ("torch", "numpy", "quadprog", "torchvision", "mlxtend")  # a benchmark or network may name others

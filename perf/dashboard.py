@@ -17,8 +17,8 @@ from statistics import median
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 from perf.page_scripts import rerun_seconds, time_pages
 from perf.stores import BASE, THOUSAND, fill, finished_run, mixed_sweeps
 

@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 import torch
 
-from mgem_core.direction import project
-from mgem_core.dual import StrengthKind
+from mgem_core.restriction.direction import project
+from mgem_core.restriction.dual import StrengthKind
 
 
 def nasty_rows(rng: np.random.Generator, P: int) -> np.ndarray:

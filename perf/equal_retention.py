@@ -8,12 +8,13 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from mgem_core import RunConfig, networks, paired, run
-from mgem_core.dual import Trigger
+from mgem_core import RunConfig, networks, run
+from mgem_core.analysis import paired
 from mgem_core.events import Snapped
-from mgem_core.lens import Setting, answers
-from mgem_core.lens_steps import Steps, steps_of
-from mgem_core.recordings import Recording
+from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.recordings import Recording
+from mgem_core.lens.steps import Steps, steps_of
+from mgem_core.restriction.dual import Trigger
 from mgem_core.text import signed
 
 BENCHMARKS = ("mnist5k-permutations", "mnist5k-rotations", "mnist5k-split")

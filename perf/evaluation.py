@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from mgem_core import RunConfig, networks, run
-from mgem_core.gradients import full_gradient
+from mgem_core.gradients.rows import full_gradient
 from mgem_core.networks import NETWORKS
 from mgem_core.streams import BENCHMARKS
 from mgem_core.streams._stream import Batch, Stream

@@ -8,12 +8,13 @@ mean of two memory rows another row than that of all samples, so every number of
 import sys
 from pathlib import Path
 
-from mgem_core import RunConfig, recordings
-from mgem_core.presets import PRESETS
-from mgem_core.published import append
-from mgem_core.published.recorded import ask_recording
+from mgem_core import RunConfig
+from mgem_core.config.sweeps import SweepSpec
+from mgem_core.lens import recordings
+from mgem_core.paper.presets import PRESETS
+from mgem_core.paper.published import append
+from mgem_core.paper.published.recorded import ask_recording
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 STRENGTHS = [1.5, 2.0, 3.0, 4.5, 6.5, 10.0]  # besides those of the paper, which end at 1
 RECORDED = {**PRESETS["figure-2"].spec.base, "strength": 0.5, "trigger": "violation", "probe_every": 0, "snap_every": 25}

@@ -6,8 +6,8 @@ Prints the table of docs/reproduction.md; takes about two minutes.
 import numpy as np
 
 from mgem_core import RunConfig, run
+from mgem_core.analysis.paired import estimate
 from mgem_core.events import Finished, Probed
-from mgem_core.paired import estimate
 
 SEEDS = range(6)
 STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)

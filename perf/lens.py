@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mgem_core import probes
-from mgem_core.evaluation import Evaluation
 from mgem_core.events import Snapped
 from mgem_core.learners.gem import GEM
-from mgem_core.lens import Setting, answers
-from mgem_core.lens_partitions import Mix, best_partition
-from mgem_core.lens_steps import Steps
+from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.partitions import Mix, best_partition
+from mgem_core.lens.steps import Steps
 from mgem_core.networks._layer import Layer
 from mgem_core.store.recording import packed
+from mgem_core.training import probes
+from mgem_core.training.evaluation import Evaluation
 from perf.setting import gem
 from perf.timing import Ratio, best_of, ratio, save, save_ratios, show, take_turns
 

@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
-from mgem_core import networks, recordings, run
+from mgem_core import networks, run
 from mgem_core.events import Snapped
-from mgem_core.recordings import USED, Recording
+from mgem_core.lens import recordings
+from mgem_core.lens.recordings import USED, Recording
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "app"))  # as Streamlit does
 from lens.example_runs import SPEC, file_of

@@ -16,16 +16,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy.stats import spearmanr
 
-from mgem_core import analysis, frames, paired, partition, recordings
-from mgem_core.analysis import View
-from mgem_core.lens import Setting, answers
-from mgem_core.lens_steps import Steps, steps_of
-from mgem_core.measurements import read_measurements
+from mgem_core.analysis import aggregate, frames, paired
+from mgem_core.analysis.aggregate import View
+from mgem_core.analysis.measurements import read_measurements
+from mgem_core.config.sweeps import SweepSpec
+from mgem_core.lens import recordings
+from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.steps import Steps, steps_of
 from mgem_core.networks._layer import Layer
+from mgem_core.restriction import partition
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 from mgem_core.text import MISSING
 
 BENCHMARKS = ("mnist5k-rotations", "mnist5k-permutations", "mnist5k-split")
@@ -51,7 +53,7 @@ def train(store: Store, spec: SweepSpec) -> pd.DataFrame:
             raise SystemExit(f"the store or the code is {outcome}; start again.")
     runs = frames.runs(store, sweep)
     ids = runs["id"].tolist()
-    return analysis.run_measures(runs, read_measurements(store, ids), View(axes="unit", pair=(0, 1)))
+    return aggregate.run_measures(runs, read_measurements(store, ids), View(axes="unit", pair=(0, 1)))
 
 
 def recorded_steps(store: Store, benchmark: str) -> list[Steps]:

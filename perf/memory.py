@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mgem_core import RunConfig, run
-from mgem_core.presets import PRESETS
-from mgem_core.published import append, pack
+from mgem_core.config.sweeps import SweepSpec
+from mgem_core.paper.presets import PRESETS
+from mgem_core.paper.published import append, pack
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 from perf.timing import save
 
 MNIST = {"benchmark": "mnist-permutations", "tasks": 20, "iterations": 30, "probe_every": 0}

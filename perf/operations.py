@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from mgem_core import direction, gradients
+from mgem_core.gradients import rows
+from mgem_core.restriction import direction
 
 HOST = (torch.ops.aten._local_scalar_dense.default,)  # item(), float(), bool(), tolist() of one number
 
@@ -30,8 +31,8 @@ class Counter(TorchDispatchMode):
 @contextmanager
 def as_on_a_gpu() -> Iterator[None]:
     """Take the ways that a step takes on a GPU: rows by vmap, and products that are read together."""
-    rows = patch.object(gradients, "autograd_rows", gradients.rows_by_vmap)
-    with rows, patch.object(direction, "computes_all_at_once", lambda g: True):
+    by_vmap = patch.object(rows, "autograd_rows", rows.rows_by_vmap)
+    with by_vmap, patch.object(direction, "computes_all_at_once", lambda g: True):
         yield
 
 

@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from mgem_core import published
-from mgem_core.claims import CLAIMS
+from mgem_core.analysis.paired import estimate
 from mgem_core.figures.paper_differences import row_differences, with_interval
 from mgem_core.figures.paper_table import PAPER, SHIPPED, entries
-from mgem_core.paired import estimate
-from mgem_core.paper import MEASURES, TABLES, VALIDATION, Scale
+from mgem_core.paper import published
+from mgem_core.paper.claims import CLAIMS
+from mgem_core.paper.tables import MEASURES, TABLES, VALIDATION, Scale
 from mgem_core.text import MISSING, mean_and_error
 
 MNIST = ("table-1-permutations", "table-1-rotations")

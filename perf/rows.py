@@ -5,8 +5,8 @@ from functools import partial
 import torch
 
 from mgem_core import networks
-from mgem_core.gradients import rows_by_vmap, rows_one_by_one
-from mgem_core.memory import Memory
+from mgem_core.gradients.memory import Memory
+from mgem_core.gradients.rows import rows_by_vmap, rows_one_by_one
 from perf.timing import Ratio, ratio, save_ratios, show, take_turns
 
 

@@ -11,10 +11,11 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from mgem_core import RunConfig, probes, run
-from mgem_core.evaluation import Evaluation
+from mgem_core import RunConfig, run
 from mgem_core.events import Finished, Stepped, TaskLearned
 from mgem_core.learners.gem import GEM
+from mgem_core.training import probes
+from mgem_core.training.evaluation import Evaluation
 from perf.setting import DIGITS, bare_loop, gem
 from perf.timing import Ratio, ratio, save, show, take_turns
 

@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mgem_core import direction, dual, networks, partition
-from mgem_core.gradients import rows_and_batch
-from mgem_core.memory import pack
+from mgem_core import networks
+from mgem_core.gradients.memory import pack
+from mgem_core.gradients.rows import rows_and_batch
+from mgem_core.restriction import direction, dual, partition
 from mgem_core.streams._stream import Batch
 from perf.setting import DIGITS, gem
 from perf.timing import save, take_turns

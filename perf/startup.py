@@ -17,7 +17,7 @@ COMMANDS = {  # what to start → the arguments of Python
     "mgem runs, empty store": ("-m", "mgem_core", "runs"),
     "import mgem_core": ("-c", "import mgem_core"),
     "import torch": ("-c", "import torch"),
-    "import mgem_core.engine": ("-c", "import mgem_core.engine"),  # what a worker waits for
+    "import mgem_core.training.engine": ("-c", "import mgem_core.training.engine"),  # what a worker waits for
 }
 WANTED = {"mgem --help": 0.5, "mgem runs, empty store": 0.7}
 

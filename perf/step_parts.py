@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from mgem_core import direction
+from mgem_core.gradients.linear_chain import RowsAndBatch
 from mgem_core.learners._learner import Step
-from mgem_core.linear_chain import RowsAndBatch
+from mgem_core.restriction import direction
 from perf.setting import gem, product_parts
 from perf.timing import best_of, save
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from mgem_core.config import RunConfig
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Event, Finished, Probed, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 BASE = {"tasks": 3, "iterations": 50, "memory": 100}
 THOUSAND = SweepSpec(

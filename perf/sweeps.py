@@ -7,12 +7,13 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from mgem_core import RunConfig, frames, measurements, run
-from mgem_core.analysis import View
+from mgem_core import RunConfig, run
+from mgem_core.analysis import frames, measurements
+from mgem_core.analysis.aggregate import View
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.work import Runner
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 SHORT = SweepSpec(base={"tasks": 2, "iterations": 60, "probe_every": 0}, grid={"seed": list(range(40))})
 THREE_SECONDS = SweepSpec(base={"probe_every": 0}, grid={"seed": [0, 1, 2]})

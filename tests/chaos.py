@@ -33,7 +33,7 @@ def mgem(home: Path, *arguments: str, stderr: int = subprocess.DEVNULL) -> subpr
 
 def results(home: Path) -> list[tuple[str, ...]]:
     """Config, status, weights, R, probes and rows of every run, as text without times, sorted."""
-    from mgem_core import frames
+    from mgem_core.analysis import frames
     from mgem_core.store import Store
 
     store = Store(home / "runs.db")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from mgem_core import RunConfig
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Event, Finished, Probed, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 SMALL = {"tasks": 3, "iterations": 10, "memory": 20}
 SPEC = SweepSpec(

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from mgem_core import UsageError, recordings
+from mgem_core import UsageError
+from mgem_core.lens import recordings
 
 HEADER = {
     "format": "mgem-lens",

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from mgem_core import direction, gram_factors, networks
+from mgem_core import networks
 from mgem_core.events import Snapped
-from mgem_core.gradients import flatten, gradient
-from mgem_core.recordings import Recording
+from mgem_core.gradients.rows import flatten, gradient
+from mgem_core.lens.recordings import Recording
+from mgem_core.restriction import direction, gram_factors
 from mgem_core.streams._stream import Batch
 
 SHAPES = {"mlp": (1, 28, 28), "conv5": (3, 32, 32)}

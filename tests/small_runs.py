@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished
-from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "strength": [0.5, 0.9]})
 

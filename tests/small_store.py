@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Event, Finished, Probed, Stepped, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(
     base={"tasks": 2, "iterations": 10, "memory": 20},

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from mgem_core import RunConfig, run
-from mgem_core.engine import _Run
-from mgem_core.gradients import gradient
+from mgem_core.gradients.rows import gradient
 from mgem_core.learners._reservoir import batch_of
+from mgem_core.training.engine import _Run
 
 SHORT = {"method": "agem", "tasks": 3, "iterations": 15, "memory": 20}
 

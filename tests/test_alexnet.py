@@ -1,7 +1,8 @@
 import torch
 from torchvision.models import alexnet
 
-from mgem_core import networks, partition
+from mgem_core import networks
+from mgem_core.restriction import partition
 
 CIFAR = (3, 32, 32)
 

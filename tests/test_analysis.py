@@ -10,14 +10,15 @@ import plotly.graph_objects as go
 import pytest
 from filled_store import SMALL, filled_store
 
-from mgem_core import RunConfig, analysis, frames, measurements, run, text
-from mgem_core.analysis import View
+from mgem_core import RunConfig, run, text
+from mgem_core.analysis import aggregate, frames, measurements
+from mgem_core.analysis.aggregate import View
+from mgem_core.analysis.measurements import MeasurementCache
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished, Probed, Started, TaskLearned
 from mgem_core.figures import FIGURES, frontier, transfer
 from mgem_core.figures.selection import Selection
-from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(
     base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "strength": [0.0, 0.5], "seed": [0, 1]}
@@ -176,8 +177,8 @@ def test_numbers_and_strengths_are_told_as_people_write_them():
     assert text.mean_and_error(-1.005, 0.25) == "−1.00 ± 0.25"
     assert text.mean_and_error(np.nan, np.nan) == "—"
     assert text.strength((0.5, 0.1)) == "0.5, 0.1"
-    assert analysis.title(pd.Series({"line": "GEM", "q": [0.5, 0.1]})) == "GEM at q = 0.5, 0.1"
-    assert analysis.title(pd.Series({"line": "EWC", "q": np.nan})) == "EWC"
+    assert aggregate.title(pd.Series({"line": "GEM", "q": [0.5, 0.1]})) == "GEM at q = 0.5, 0.1"
+    assert aggregate.title(pd.Series({"line": "EWC", "q": np.nan})) == "EWC"
 
 
 def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store):
@@ -211,7 +212,7 @@ def test_who_learned_one_easy_task_does_not_win(store):
     learn(store)
     learn(store, 5.0, tasks=1)  # 95 percent, on the first task alone
     assert points(store)["learned"].tolist() == [3, 1, 0, 0]
-    assert analysis.leaders(points(store))["learned"].tolist() == [3]
+    assert aggregate.leaders(points(store))["learned"].tolist() == [3]
 
 
 def test_an_own_partition_is_told_as_the_command_line_takes_it(tmp_path):
@@ -337,10 +338,10 @@ def test_runs_that_still_train_do_not_count_beside_finished_ones(store):
     assert frame["acc"].tolist()[:2] == pytest.approx([R[2].mean()] * 2)
     assert frame["seeds"].tolist()[:2] == [1, 1]
     assert frame["other_seeds"].tolist()[:2] == [(1,), ()]
-    assert analysis.seeds_in_words(frame) == "1 shared seed, 1 more in some configurations"
+    assert aggregate.seeds_in_words(frame) == "1 shared seed, 1 more in some configurations"
     with store.database.transaction() as db:
         db.execute("UPDATE runs SET status = 'finished' WHERE id = ?", (run,))
-    assert analysis.seeds_in_words(points(store)) == "2 shared seeds"
+    assert aggregate.seeds_in_words(points(store)) == "2 shared seeds"
 
 
 def test_a_configuration_without_an_ended_run_is_shown_hollow_as_far_as_it_is(store):
@@ -361,7 +362,7 @@ def test_without_a_shared_seed_every_point_is_hollow(store):
     frame = points(store)
     assert not frame["is_shared"].any()
     assert frame["acc"].tolist()[:2] == pytest.approx([R[2].mean() + 1.0, R[2].mean() + 2.0])
-    assert analysis.seeds_in_words(frame) == "no shared seed yet"
+    assert aggregate.seeds_in_words(frame) == "no shared seed yet"
     symbols = [trace["marker"]["symbol"] for trace in transfer.screen(frame, View())["data"] if "customdata" in trace]
     assert symbols == [["circle-open", "circle-open"]]
 
@@ -392,7 +393,7 @@ def test_a_seed_that_was_trained_twice_counts_once():
         (5, "b", 0, "failed"),
     ]
     runs = pd.DataFrame(rows, columns=["id", "configuration", "seed", "status"])
-    assert analysis._one_per_seed(runs)["id"].tolist() == [2, 3, 5]
+    assert aggregate._one_per_seed(runs)["id"].tolist() == [2, 3, 5]
 
 
 def test_strengths_per_task_with_the_mean_of_another_strength_are_not_compared_as_if_they_were_it(tmp_path):
@@ -408,7 +409,7 @@ def test_of_each_line_the_best_strength_is_chosen_on_held_out_images_only():
     points["active"], points["failed"] = [0, 0, 0, 1, 0, 0], 0
 
     def best(**changes):
-        found = analysis.best_by_validation(points.assign(**changes))
+        found = aggregate.best_by_validation(points.assign(**changes))
         return list(zip(found["line"], found["q"].fillna(-1), strict=True))
 
     assert best() == [("a", 3.0), ("b", 0.0), ("b", 1.0), ("c", -1)]  # of b, a run goes on

@@ -8,22 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LAYERS = [  # a module may import those of its own layer and of the layers before
-    {"claims", "errors", "fingerprints", "home", "metrics", "randomness", "text", "version"},
-    {"devices", "dual", "events", "gram_factors", "lens_archive", "networks", "partition"},
-    {"direction", "gradients", "learners", "lens_path", "linear_chain", "memory", "streams", "surgery"},
-    {"config", "field_values"},
-    {"keys", "paper", "presets", "snapshot_cost", "sweeps"},
-    {"checkpoints", "report", "store"},
-    {"analysis", "cells", "estimate", "frames", "legend", "measurements", "paired", "progress"},
-    {"recording_header", "recordings"},
-    {"lens", "lens_modules", "lens_partitions", "lens_steps", "published", "recorder"},
-    {"figures"},
-    {"engine", "evaluation", "probes", "step_means"},
-    {"runner"},
-    {"cli"},
+SMALL = {"errors", "events", "fingerprints", "home", "metrics", "randomness", "text", "version"}  # everyone may use them
+PACKAGES = [  # each may import itself, the small files, and the packages before it
+    *("networks", "streams", "restriction", "gradients", "learners", "config", "store", "analysis", "lens", "paper"),
+    *("figures", "training", "runner", "cli"),
 ]
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 SQL = re.compile(
     r"\b(SELECT\s.*\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|PRAGMA\s+\w)", re.DOTALL
 )
@@ -50,46 +39,39 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def layer_of(module: str) -> str | None:
-    """ "mgem_core.store.reader" is of the layer of "store"."""
-    parts = module.split(".")
-    return parts[1] if parts[0] == "mgem_core" and len(parts) > 1 and parts[1] in LEVEL else None
+def place_of(module: str) -> int | None:
+    """The place of a module's package in the order, from 1 on; 0 for a small file, None for other projects."""
+    top, _, rest = module.partition(".")
+    first = rest.partition(".")[0]
+    if top != "mgem_core" or first not in {*SMALL, *PACKAGES}:
+        return None
+    return PACKAGES.index(first) + 1 if first in PACKAGES else 0
+
+
+def test_the_folder_listing_is_the_list_of_packages():
+    core = ROOT / "mgem_core"
+    assert {path.stem for path in core.glob("*.py") if not path.stem.startswith("__")} == SMALL
+    assert {path.parent.name for path in core.glob("*/__init__.py")} == set(PACKAGES)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_says_what_it_is_for(package):
+    tree = ast.parse((ROOT / "mgem_core" / package / "__init__.py").read_text())
+    assert len((ast.get_docstring(tree) or "").split()) >= 10
 
 
 @pytest.mark.parametrize("path", sources("mgem_core"), ids=module_name)
-def test_imports_point_downwards(path):
-    layer = layer_of(module_name(path))
-    if layer is None:  # mgem_core itself and __main__, which bring everything together
+def test_imports_point_to_packages_before(path):
+    place = place_of(module_name(path))
+    if place is None:  # mgem_core itself and __main__, which bring everything together
         assert path.name in ("__init__.py", "__main__.py")
         return
     for module in imported(path):
-        below = layer_of(module)
-        assert below is None or LEVEL[below] <= LEVEL[layer], f"{layer} must not import {module}"
-        assert not module.startswith(("app.", "mgem_app", "streamlit")) or layer == "cli", (
-            f"{layer} must not import {module}"
+        other = place_of(module)
+        assert other is None or other <= place, f"{module_name(path)} must not import {module}"
+        assert not module.startswith(("app.", "mgem_app", "streamlit")) or path.parent.name == "cli", (
+            f"{module_name(path)} must not import {module}"
         )
-
-
-def test_every_module_has_a_layer_and_every_layer_its_modules():
-    names = {path.stem for path in (ROOT / "mgem_core").glob("*.py") if not path.stem.startswith("__")}
-    names |= {path.name for path in (ROOT / "mgem_core").iterdir() if (path / "__init__.py").exists()}
-    assert names == set(LEVEL)
-
-
-@pytest.mark.parametrize("layer", sorted(LEVEL))
-def test_no_layer_imports_itself_in_a_circle(layer):
-    """Within a layer, the modules can be put in an order in which each imports only those before."""
-    level = LEVEL[layer]
-    uses = {name: set() for name, its_level in LEVEL.items() if its_level == level}
-    for path in sources("mgem_core"):
-        name = layer_of(module_name(path))
-        if name in uses:
-            uses[name] |= {below for module in imported(path) if (below := layer_of(module)) in uses and below != name}
-    while uses:
-        free = [name for name, others in uses.items() if not others & uses.keys()]
-        assert free, f"these import each other: {', '.join(sorted(uses))}"
-        for name in free:
-            del uses[name]
 
 
 @pytest.mark.parametrize("path", sources("mgem_core", "app"), ids=module_name)

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from mgem_core import RunConfig
-from mgem_core.cells import Mean, difference, find_result, in_words
-from mgem_core.paper import TABLES, Cell
-from mgem_core.sweeps import configuration_of
+from mgem_core.config.sweeps import configuration_of
+from mgem_core.paper.selection import Mean, difference, find_result, in_words
+from mgem_core.paper.tables import TABLES, Cell
 
 TABLE = TABLES["table-1-permutations"]
 ROWS = {row.label: row for row in TABLE.rows}

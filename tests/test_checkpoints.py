@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from mgem_core import RunConfig, keys, run
-from mgem_core.checkpoints import MAGIC, Header, UnusableCheckpointError, pack, read_header, unpack
+from mgem_core import RunConfig, run
+from mgem_core.config import keys
+from mgem_core.config.keys import run_key
 from mgem_core.events import Finished, Stepped
-from mgem_core.keys import run_key
+from mgem_core.training.checkpoints import MAGIC, Header, UnusableCheckpointError, pack, read_header, unpack
 
 TINY = {"tasks": 2, "iterations": 4, "batch_size": 5, "memory": 10, "probe_every": 0, "device": "cpu"}
 METHODS = {"gem": {}, "ewc": {"method": "ewc", "ewc_samples": 5}, "mer": {"method": "mer", "mer_replays": 1}}

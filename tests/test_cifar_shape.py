@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mgem_core import RunConfig, engine, run
+from mgem_core import RunConfig, run
 from mgem_core.events import Finished, Probed, TaskLearned
 from mgem_core.networks import NETWORKS
 from mgem_core.streams import BENCHMARKS, Benchmark
 from mgem_core.streams._stream import Stream, Task
+from mgem_core.training import engine
 
 SHAPE, TRAIN, TEST = (3, 32, 32), 40, 10
 

@@ -7,10 +7,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mgem_core import RunConfig, UsageError, networks, run
 from mgem_core.config import explain
-from mgem_core.devices import compute_in_bf16, pick_device
-from mgem_core.gradients import gradient
-from mgem_core.keys import run_key
-from mgem_core.linear_chain import chain_of
+from mgem_core.config.keys import run_key
+from mgem_core.gradients.devices import compute_in_bf16, pick_device
+from mgem_core.gradients.linear_chain import chain_of
+from mgem_core.gradients.rows import gradient
 from mgem_core.streams._stream import Batch
 
 

@@ -15,7 +15,7 @@ from torchvision.datasets import SVHN, USPS
 
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli import main
-from mgem_core.keys import expected_keys
+from mgem_core.config.keys import expected_keys
 from mgem_core.streams import BENCHMARKS, _npz, digit_five, mnist, mnist_m, svhn, usps
 
 BENCHMARK = BENCHMARKS["digit-five"]

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from mgem_core import RunConfig, run
 from mgem_core.config import explain
-from mgem_core.keys import expected_keys
+from mgem_core.config.keys import expected_keys
 from mgem_core.streams import BENCHMARKS
 from mgem_core.streams._rendered import FONTS, _font, render_digits
 from mgem_core.streams.digits_domains import DOMAINS, load_photographs, load_uci

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mgem_core.direction import gram, module_slices, project
-from mgem_core.dual import RIDGE
+from mgem_core.restriction.direction import gram, module_slices, project
+from mgem_core.restriction.dual import RIDGE
 
 
 @st.composite
@@ -220,7 +220,7 @@ def test_products_that_a_gpu_computes_together_give_the_same_direction(problem, 
     knobs = {"modules": modules, "strength": q, "trigger": trigger}
     lazy = project(g, G, **knobs)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mgem_core.direction.computes_all_at_once", lambda g: True)
+        patch.setattr("mgem_core.restriction.direction.computes_all_at_once", lambda g: True)
         together = project(g, G, **knobs)
     assert torch.equal(lazy.z, together.z)
     np.testing.assert_array_equal(lazy.rows_z, together.rows_z)

@@ -2,7 +2,8 @@ from itertools import pairwise
 
 import torch
 
-from mgem_core import networks, partition
+from mgem_core import networks
+from mgem_core.restriction import partition
 
 PHOTOS = (3, 96, 96)
 

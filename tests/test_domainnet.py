@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli import main
-from mgem_core.keys import expected_keys
+from mgem_core.config.keys import expected_keys
 from mgem_core.streams import BENCHMARKS, domainnet
 
 real = pytest.mark.skipif(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from mgem_core.dual import Restriction, solve_module, solve_modules, sum_over_modules
+from mgem_core.restriction.dual import Restriction, solve_module, solve_modules, sum_over_modules
 
 
 @st.composite

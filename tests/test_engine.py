@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from mgem_core import RunConfig, UsageError, learners, run
-from mgem_core.dual import Restriction, solve
-from mgem_core.engine import RunCancelledError, _Run
 from mgem_core.events import Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.learners.gem import GEM
 from mgem_core.metrics import acc_fwd_bwd
+from mgem_core.restriction.dual import Restriction, solve
+from mgem_core.training.engine import RunCancelledError, _Run
 
 SHORT = {"tasks": 3, "iterations": 20, "memory": 40, "mer_replays": 1}
 METHODS = {

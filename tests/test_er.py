@@ -6,8 +6,8 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from mgem_core import RunConfig, run
-from mgem_core.engine import _Run
 from mgem_core.learners._reservoir import batch_of
+from mgem_core.training.engine import _Run
 
 SHORT = {"method": "er", "tasks": 3, "iterations": 15, "memory": 20}
 

@@ -12,12 +12,12 @@ import pytest
 from pages import PAGES, open_page
 
 from mgem_core.cli import main
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished, Started
 from mgem_core.runner import Ended
 from mgem_core.runner.runner import Runner
 from mgem_core.runner.worker import train
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 COMMANDS = [["runs"], ["sweep", "--tasks", "1", "--detach"], ["work", "--idle", "0"], ["export", "s1", "--what", "table"]]
 

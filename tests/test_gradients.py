@@ -3,7 +3,8 @@ import pytest
 import torch
 
 from mgem_core import RunConfig, networks, run
-from mgem_core.gradients import (
+from mgem_core.gradients.memory import pack
+from mgem_core.gradients.rows import (
     full_gradient,
     gradient,
     memory_rows,
@@ -12,7 +13,6 @@ from mgem_core.gradients import (
     rows_one_by_one,
     squared_gradients,
 )
-from mgem_core.memory import pack
 from mgem_core.streams import BENCHMARKS
 
 

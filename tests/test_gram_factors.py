@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mgem_core.gram_factors import pack, rows_of, unpack, without_noise
+from mgem_core.restriction.gram_factors import pack, rows_of, unpack, without_noise
 
 
 def gram_of(rows):

@@ -11,8 +11,9 @@ import pytest
 from lens.example_runs import FOLDER
 from lens.payload import payload
 
-from mgem_core import UsageError, recordings
+from mgem_core import UsageError
 from mgem_core.cli import main
+from mgem_core.lens import recordings
 
 PROGRAM = Path(hostile_recordings.__file__)
 

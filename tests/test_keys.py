@@ -10,14 +10,15 @@ from importlib import metadata
 
 import pytest
 
-from mgem_core import RunConfig, UsageError, engine, fingerprints
+from mgem_core import RunConfig, UsageError, fingerprints
+from mgem_core.config.keys import expected_keys, parts_of_run, run_key, version_of_this_process, version_on_disk
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.fingerprints import code_has_changed, remember_code
-from mgem_core.keys import expected_keys, parts_of_run, run_key, version_of_this_process, version_on_disk
 from mgem_core.learners import METHODS
 from mgem_core.networks import NETWORKS
 from mgem_core.store import Store
 from mgem_core.streams import BENCHMARKS
-from mgem_core.sweeps import SweepSpec
+from mgem_core.training import engine
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def key():
 
 
 EDITS_THAT_DECIDE = {
-    "the engine": ("engine.py", "self.step += 1", "self.step += 1 + 0"),
+    "the engine": ("training/engine.py", "self.step += 1", "self.step += 1 + 0"),
     "the method": ("learners/gem.py", "self.remembered.append", "self.remembered.extend"),
     "the benchmark": ("streams/mnist5k.py", "TEST_PER_CLASS = 400, 100", "TEST_PER_CLASS = 399, 101"),
     "what benchmarks share": ("streams/_digits.py", '"permutation", t', '"permutation", t + 1'),
@@ -56,14 +57,14 @@ EDITS_THAT_DECIDE = {
     "what all methods share": ("learners/_learner.py", "step.z, -self.config.lr", "step.z, -2 * self.config.lr"),
 }
 EDITS_THAT_DO_NOT = {
-    "a docstring": ("engine.py", '"""run(config) → events', '"""Other words; run(config) → events'),
-    "a docstring of a function": ("dual.py", '"""Gram matrices per tensor', '"""Some other words'),
-    "a comment": ("engine.py", "# the next step to take", "# the step to take next"),
-    "the layout": ("dual.py", "    blocks = np.zeros", "\n\n    blocks   =   np.zeros"),
+    "a docstring": ("training/engine.py", '"""run(config) → events', '"""Other words; run(config) → events'),
+    "a docstring of a function": ("restriction/dual.py", '"""Gram matrices per tensor', '"""Some other words'),
+    "a comment": ("training/engine.py", "# the next step to take", "# the step to take next"),
+    "the layout": ("restriction/dual.py", "    blocks = np.zeros", "\n\n    blocks   =   np.zeros"),
     "another method": ("learners/ewc.py", "F += fisher_l", "F += 2 * fisher_l"),
     "another benchmark": ("streams/mnist.py", "TRAIN, TEST = 60_000", "TRAIN, TEST = 59_999"),
     "another network": ("networks/conv5.py", "WIDTHS = (128,", "WIDTHS = (64,"),
-    "what only shows results": ("report.py", "accuracy in percent", "percent"),
+    "what only shows results": ("cli/_report.py", "accuracy in percent", "percent"),
     "the command line": ("cli/run.py", "return 0 if", "return 1 if"),
 }
 
@@ -178,7 +179,7 @@ def test_a_process_notices_a_new_file_and_that_one_is_gone(code, folder):
 @pytest.mark.parametrize("half", ["def run(((", "\0def run("])
 def test_a_file_that_is_half_written_counts_as_edited(code, half):
     remember_code()
-    edit(code / "engine.py", "def run(", half)
+    edit(code / "training" / "engine.py", "def run(", half)
     assert code_has_changed()
 
 
@@ -188,7 +189,7 @@ def test_a_store_that_is_open_for_long_asks_for_runs_of_the_code_as_it_is_now(co
     with store.database.transaction() as db:
         db.execute("UPDATE runs SET status = 'finished'")
     assert store.run_ids(store.submit(spec)) == [1]
-    edit(code / "dual.py", "np.maximum(v, q)", "np.maximum(v, 2 * q)")
+    edit(code / "restriction" / "dual.py", "np.maximum(v, q)", "np.maximum(v, 2 * q)")
     assert store.run_ids(store.submit(spec)) == [2]
 
 
@@ -200,7 +201,7 @@ def test_code_that_was_edited_while_it_was_loaded_trains_nothing(monkeypatch):
 
 def test_all_code_that_decides_numbers_is_loaded_with_the_engine():
     """So what is edited later is not run, whichever method or benchmark comes next."""
-    code = "import sys, mgem_core.engine; print(*sys.modules)"
+    code = "import sys, mgem_core.training.engine; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     files = [name for name in fingerprints.parts() if name not in fingerprints.LIBRARIES]
     assert {f"mgem_core.{name}".replace("/", ".").removesuffix(".__init__") for name in files} <= set(loaded)
@@ -277,7 +278,7 @@ def test_what_a_method_benchmark_or_network_imports_is_part_of_its_key(folder):
     parts = {f"mgem_core.{name}".replace("/", ".").removesuffix(".__init__") for name in fingerprints.parts()}
     for file in (fingerprints.ROOT / folder).glob("*.py"):
         nodes = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
-        imported = {node.module for node in nodes if node.module != "mgem_core"}
-        imported |= {f"mgem_core.{name.name}" for node in nodes if node.module == "mgem_core" for name in node.names}
+        names = [(node.module, f"{node.module}.{name.name}") for node in nodes for name in node.names]
+        imported = {whole if whole in parts else module for module, whole in names}
         ours = {name for name in imported if name.startswith("mgem_core")}
         assert ours <= parts | DECIDE_NOTHING, file.name

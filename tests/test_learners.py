@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from mgem_core import RunConfig, learners
-from mgem_core.gradients import gradient
+from mgem_core.gradients.rows import gradient
 from mgem_core.learners._reservoir import Reservoir
 from mgem_core.streams import BENCHMARKS
 

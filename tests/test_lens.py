@@ -8,14 +8,16 @@ import pytest
 import torch
 from recorded import record
 
-from mgem_core import UsageError, partition, recordings, run
-from mgem_core.direction import module_slices, project
+from mgem_core import UsageError, run
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Probed, Snapped
-from mgem_core.lens import Setting, answers, bends
-from mgem_core.lens_steps import Steps, steps_of
+from mgem_core.lens import recordings
+from mgem_core.lens.answers import Setting, answers, bends
+from mgem_core.lens.steps import Steps, steps_of
 from mgem_core.networks._layer import Layer
+from mgem_core.restriction import partition
+from mgem_core.restriction.direction import module_slices, project
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 recorded = {}
 

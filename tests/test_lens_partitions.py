@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from recorded import record
 
-from mgem_core import UsageError, lens_partitions
+from mgem_core import UsageError
 from mgem_core.events import Snapped
-from mgem_core.lens import Setting, answers
-from mgem_core.lens_partitions import Mix, best_partition
-from mgem_core.lens_steps import Steps, steps_of
+from mgem_core.lens import partitions
+from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.partitions import Mix, best_partition
+from mgem_core.lens.recordings import Recording
+from mgem_core.lens.steps import Steps, steps_of
 from mgem_core.networks._layer import Layer
-from mgem_core.recordings import Recording
 
 LAYERS = 9
 
@@ -131,10 +132,10 @@ def test_a_step_that_is_rescaled_has_the_length_of_the_gradient(axes):
 
 
 def test_the_search_ends_where_a_product_is_not_a_number(monkeypatch):
-    rounds, neighbours = iter(range(100)), lens_partitions._neighbours
-    monkeypatch.setattr(lens_partitions, "_neighbours", lambda *which: [next(rounds), *neighbours(*which)][1:])
+    rounds, neighbours = iter(range(100)), partitions._neighbours
+    monkeypatch.setattr(partitions, "_neighbours", lambda *which: [next(rounds), *neighbours(*which)][1:])
     one = np.full((3, 2, 4), np.nan)  # two layers, two strengths, four snapshots
-    assert lens_partitions.search(lens_partitions.Parts(one, one, one, np.ones_like(one), one), 2, True, 2)
+    assert partitions.search(partitions.Parts(one, one, one, np.ones_like(one), one), 2, True, 2)
 
 
 def test_a_step_that_is_rescaled_has_no_best_partition_on_raw_axes():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mgem_core.dual import RIDGE, exact
-from mgem_core.lens_path import paths
+from mgem_core.restriction.dual import RIDGE, exact
+from mgem_core.restriction.path import paths
 
 PROBLEMS, P = 12, 40
 

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from mgem_core import RunConfig, learners, networks
-from mgem_core.gradients import descend, full_gradient, losses, squared_gradients
-from mgem_core.linear_chain import RowsAndBatch, chain_of
-from mgem_core.memory import pack
+from mgem_core.gradients.linear_chain import RowsAndBatch, chain_of
+from mgem_core.gradients.memory import pack
+from mgem_core.gradients.rows import descend, full_gradient, losses, squared_gradients
 from mgem_core.streams import BENCHMARKS
 from mgem_core.streams._stream import Batch
 

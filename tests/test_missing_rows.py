@@ -12,15 +12,16 @@ from figures.exported import exported
 from runs.curves import describe_matrix, mean_accuracies
 from small_store import finish
 
-from mgem_core import UsageError, frames, measurements
-from mgem_core.analysis import View
+from mgem_core import UsageError
+from mgem_core.analysis import frames, measurements
+from mgem_core.analysis.aggregate import View
+from mgem_core.analysis.measurements import MeasurementCache
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import TaskLearned
 from mgem_core.figures import _latex, matrices
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
-from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])  # as small_store has it
 ACC, FWD = R[2].mean(), R.diagonal().mean()

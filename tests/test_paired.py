@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mgem_core import paired
+from mgem_core.analysis import paired
 
 STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]
 

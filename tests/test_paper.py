@@ -4,10 +4,21 @@ from itertools import product
 
 import pytest
 
-from mgem_core import RunConfig, published
+from mgem_core import RunConfig
 from mgem_core.figures.paper_table import entries
-from mgem_core.paper import FIGURES, MEASURES, SCALES, SEEDS, SHORT_SEEDS, SHORT_STRENGTHS, STRENGTHS, TABLES, sweep_of
-from mgem_core.presets import PRESETS
+from mgem_core.paper import published
+from mgem_core.paper.presets import PRESETS
+from mgem_core.paper.tables import (
+    FIGURES,
+    MEASURES,
+    SCALES,
+    SEEDS,
+    SHORT_SEEDS,
+    SHORT_STRENGTHS,
+    STRENGTHS,
+    TABLES,
+    sweep_of,
+)
 
 PRINTED = [(table, row) for table in TABLES.values() for row in table.rows if row.acc]
 

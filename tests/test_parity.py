@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mgem_core import RunConfig
-from mgem_core.engine import _Run
+from mgem_core.training.engine import _Run
 
 KNOBS = {"tasks": 3, "iterations": 67, "memory": 64, "lr": 0.05, "strength": 0.5, "probe_every": 0}
 GEMS_RIDGE = {"ridge": 1e-3, "ridge_kind": "absolute"}

@@ -6,7 +6,7 @@ import pytest
 
 from mgem_core import networks
 from mgem_core.networks._layer import Layer
-from mgem_core.partition import _balance, modules, simplest_modules, splits
+from mgem_core.restriction.partition import _balance, modules, simplest_modules, splits
 
 MLP, CONV = networks.layers("mlp", (1, 28, 28), 10), networks.layers("conv-small", (1, 28, 28), 10)
 RESNET = networks.layers("resnet18", (3, 32, 32), 100)

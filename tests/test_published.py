@@ -7,16 +7,18 @@ import pandas as pd
 import pytest
 from trained_store import SPEC, trained_store
 
-from mgem_core import UsageError, analysis, frames, paired, recordings, run
-from mgem_core.analysis import View
-from mgem_core.cells import find_result
+from mgem_core import UsageError, run
+from mgem_core.analysis import aggregate, frames, paired
+from mgem_core.analysis.aggregate import View
+from mgem_core.analysis.measurements import read_measurements
 from mgem_core.cli import main
-from mgem_core.measurements import read_measurements
-from mgem_core.paper import TABLES
-from mgem_core.published import FOLDER, append, pack, read
-from mgem_core.published.recorded import ask_recording
+from mgem_core.config.sweeps import SweepSpec
+from mgem_core.lens import recordings
+from mgem_core.paper.published import FOLDER, append, pack, read
+from mgem_core.paper.published.recorded import ask_recording
+from mgem_core.paper.selection import find_result
+from mgem_core.paper.tables import TABLES
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 RECORDED = SweepSpec(
     base={
@@ -64,13 +66,13 @@ def test_points_and_comparisons_are_those_of_the_store(store, published, view):
     runs, measured = published
     stored = frames.runs(store)
     ids = stored["id"].tolist()
-    expected = analysis.points(stored, read_measurements(store, ids), view)
-    points = analysis.points(runs, measured, view)
+    expected = aggregate.points(stored, read_measurements(store, ids), view)
+    points = aggregate.points(runs, measured, view)
     for name in ("x", "y", "acc", "fwd", "bwd", "acc_within"):
         np.testing.assert_allclose(points[name], expected[name], rtol=1e-4, atol=0.006)
     assert points["line"].tolist() == expected["line"].tolist()
-    rows = analysis.runs_to_compare(runs, measured, view)
-    assert rows["line"].tolist() == analysis.runs_to_compare(stored, read_measurements(store, ids), view)["line"].tolist()
+    rows = aggregate.runs_to_compare(runs, measured, view)
+    assert rows["line"].tolist() == aggregate.runs_to_compare(stored, read_measurements(store, ids), view)["line"].tolist()
     assert paired.compare(rows, "GEM") == []
 
 
@@ -214,7 +216,7 @@ def test_the_lens_answers_as_the_recorded_run_itself_was_probed(tmp_path):
     [probed] = read_measurements(store, [1]).values()
     np.testing.assert_allclose(measured[1].pairs[0, 1], probed.pairs[0, 1], rtol=1e-4)
     assert append(tmp_path / "asked.jsonl", pack(store)) == 1  # the trained run is another result
-    points = analysis.points(runs, measured, View())
+    points = aggregate.points(runs, measured, View())
     assert points["line"].tolist() == ["GEM", "p-mGEM(3)"]
     assert points[["x", "y"]].notna().all(axis=None)
     assert points["x"].nunique() == 2

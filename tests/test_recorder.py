@@ -12,10 +12,11 @@ import pytest
 import torch
 from torch import nn
 
-from mgem_core import UsageError, recording_header, recordings
-from mgem_core.lens import Setting, answers
-from mgem_core.lens_steps import steps_of
-from mgem_core.recorder import Recorder, named_gradients
+from mgem_core import UsageError
+from mgem_core.lens import header, recordings
+from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.recorder import Recorder, named_gradients
+from mgem_core.lens.steps import steps_of
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
@@ -216,7 +217,7 @@ def test_nothing_is_recorded_that_could_not_be_opened(tmp_path, monkeypatch):
     _, (g, row, *_) = model_and_gradients()
     with pytest.raises(UsageError, match="has 1,004 rows in a Gram matrix, and at most 1,000 can be opened"):
         Recorder(tmp_path / "wide.lens").snap(g, [[row] * 1001])
-    monkeypatch.setattr(recording_header, "MOST_SNAPSHOTS", 2)
+    monkeypatch.setattr(header, "MOST_SNAPSHOTS", 2)
     with Recorder(tmp_path / "my.lens") as recorder:
         for _ in range(2):
             recorder.snap(g, [row])

@@ -22,6 +22,7 @@ from chaos import until
 
 import mgem_core
 from mgem_core.config import RunConfig
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.errors import UsageError
 from mgem_core.runner import Ended, local
 from mgem_core.runner.local import LocalPool
@@ -29,7 +30,6 @@ from mgem_core.runner.runner import Runner
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.worker import explain_error
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 SHORT = {"tasks": 2, "iterations": 20, "memory": 20, "probe_every": 0}
 LONG = {"method": "single", "tasks": 1, "iterations": 1_000_000, "probe_every": 0}
@@ -229,7 +229,7 @@ def test_code_that_is_edited_under_a_live_runner_is_the_code_that_trains(home, m
     store.submit(SweepSpec(base=SHORT))
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "20")
     until(lambda: store.counts()["finished"] == 1)
-    evaluation = project / "mgem_core" / "evaluation.py"
+    evaluation = project / "mgem_core" / "training" / "evaluation.py"
     assert "100 * right / len(images)" in evaluation.read_text()
     evaluation.write_text(evaluation.read_text().replace("100 * right / len(images)", "50 * right / len(images)"))
     again = chaos.mgem(home, "sweep", *flags(SHORT), "--again", "--detach")  # in the folder of the edited code

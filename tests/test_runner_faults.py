@@ -16,9 +16,11 @@ import pytest
 from chaos import until
 from inline_pool import InlinePool
 
-from mgem_core import RunConfig, UsageError, frames, keys
-from mgem_core.checkpoints import MAGIC, read_header
+from mgem_core import RunConfig, UsageError
+from mgem_core.analysis import frames
 from mgem_core.cli import main
+from mgem_core.config import keys
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished, Started, Stepped, TaskLearned
 from mgem_core.runner import Ended, local, runner
 from mgem_core.runner.local import LocalPool
@@ -27,7 +29,7 @@ from mgem_core.runner.status import SIZE, RunnerStatus, current_problem, new_sta
 from mgem_core.runner.work import WantedRunner, acquire_lock, reason_to_wait, refusal
 from mgem_core.runner.worker import train
 from mgem_core.store import Store, StoreUnavailableError
-from mgem_core.sweeps import SweepSpec
+from mgem_core.training.checkpoints import MAGIC, read_header
 
 SPEC = SweepSpec(base={"tasks": 4, "iterations": 5, "batch_size": 5, "memory": 10, "probe_every": 2})
 
@@ -503,7 +505,7 @@ def test_a_worker_with_other_code_refuses_a_run_which_is_queued_again(home):
     class OtherCode(InlinePool):
         def start(self, run, config, state):
             super().start(run, config, state)
-            edited = {**keys.versions_of_this_process(config), "dual": "edited"}
+            edited = {**keys.versions_of_this_process(config), "restriction/dual": "edited"}
             self.training = train(config.model_dump_json(), state, versions=edited)
 
     store = new_store(home)

@@ -4,9 +4,9 @@ import pytest
 from trained_store import trained_store
 
 from mgem_core import RunConfig
-from mgem_core.estimate import estimate
-from mgem_core.snapshot_cost import snapshot_cost
-from mgem_core.sweeps import SweepSpec, estimate_seconds, relative_work
+from mgem_core.analysis.estimate import estimate
+from mgem_core.config.snapshot_cost import snapshot_cost
+from mgem_core.config.sweeps import SweepSpec, estimate_seconds, relative_work
 
 SHORT = {"iterations": 10, "memory": 12, "probe_every": 0, "probe_samples": 50, "snap_every": 1, "device": "cpu"}
 

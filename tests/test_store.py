@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mgem_core import RunConfig, UsageError, frames, measurements, run
-from mgem_core.analysis import View
+from mgem_core import RunConfig, UsageError, run
+from mgem_core.analysis import frames, measurements
+from mgem_core.analysis.aggregate import View
+from mgem_core.config.keys import expected_keys
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished, Snapped, Started, Stepped, TaskLearned
-from mgem_core.keys import expected_keys
 from mgem_core.store import Store, queue
 from mgem_core.store.schema import MIGRATIONS
 from mgem_core.streams import BENCHMARKS, Dataset
-from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
 
@@ -55,7 +56,7 @@ def test_a_second_sweep_shares_what_is_known(store):
 
 def test_a_process_claims_only_runs_that_were_requested_with_its_code(store, monkeypatch):
     older = store.submit(SPEC)
-    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     assert store.claim() is None
     assert not store.has_runs_to_claim()
     newer = store.submit(SPEC)
@@ -75,7 +76,7 @@ def test_runs_that_wait_for_older_code_are_listed_and_resume_requests_them_with_
     sweep = store.submit(SPEC)
     interrupted = store.claim()[0]
     assert store.requested_with_other_code() == []
-    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     store.requeue_interrupted()
     assert store.requested_with_other_code() == store.run_ids(sweep) == store.requested_with_other_code(sweep=sweep)
     assert store.requested_with_other_code([interrupted]) == [interrupted]
@@ -112,7 +113,7 @@ def test_a_run_that_an_update_made_invalid_fails_with_a_sentence(store):
 def test_a_sweep_that_is_requested_with_older_code_is_not_the_one_that_is_asked_for_now(store, monkeypatch):
     first = store.submit(SPEC)
     assert store.find_sweep(SPEC) == first
-    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     assert store.find_sweep(SPEC) is None
 
 

@@ -6,9 +6,9 @@ import torch
 from recorded import record
 from torchjd import aggregation
 
-from mgem_core.lens import Setting, answers
-from mgem_core.lens_steps import steps_of
-from mgem_core.surgery import RULES
+from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.steps import steps_of
+from mgem_core.restriction.surgery import RULES
 
 
 def gradients(seed, n=4, P=30):

@@ -3,14 +3,15 @@ import pytest
 from filled_store import SPEC, filled_store
 from pydantic import ValidationError
 
-from mgem_core import RunConfig, frames
-from mgem_core.dual import Restriction, solve_module
-from mgem_core.estimate import estimate
-from mgem_core.keys import run_key
-from mgem_core.paper import FIGURES, TABLES
-from mgem_core.presets import PRESETS
+from mgem_core import RunConfig
+from mgem_core.analysis import frames
+from mgem_core.analysis.estimate import estimate
+from mgem_core.config.keys import run_key
+from mgem_core.config.sweeps import SNAPSHOT, SweepSpec, estimate_seconds, relative_work
+from mgem_core.paper.presets import PRESETS
+from mgem_core.paper.tables import FIGURES, TABLES
+from mgem_core.restriction.dual import Restriction, solve_module
 from mgem_core.store import Store
-from mgem_core.sweeps import SNAPSHOT, SweepSpec, estimate_seconds, relative_work
 from mgem_core.text import duration
 
 

@@ -13,8 +13,8 @@ from PIL import Image
 
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli import main
+from mgem_core.config.keys import expected_keys
 from mgem_core.figures import samples
-from mgem_core.keys import expected_keys
 from mgem_core.runner.worker import explain_error, train
 from mgem_core.streams import BENCHMARKS, domainnet
 from mgem_core.text import without_surrogates

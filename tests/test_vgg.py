@@ -2,7 +2,8 @@ import pytest
 import torch
 from torchvision import models
 
-from mgem_core import networks, partition
+from mgem_core import networks
+from mgem_core.restriction import partition
 
 CIFAR = (3, 32, 32)
 BOTH = {"vgg11-bn": models.vgg11_bn, "vgg16-bn": models.vgg16_bn}

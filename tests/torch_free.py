@@ -15,7 +15,7 @@ APP = ROOT / "app"
 PAGES = sorted(APP.glob("*/page.py"))
 FORBIDDEN = ("torch", "torchvision", "ray")
 COMMANDS = [f"mgem_core.cli.{path.stem}" for path in sorted((ROOT / "mgem_core" / "cli").glob("[a-z]*.py"))]
-ALSO = (*COMMANDS, "mgem_core.dual", "mgem_core.metrics")  # these start or compute without torch, too
+ALSO = (*COMMANDS, "mgem_core.restriction.dual", "mgem_core.metrics")  # these start or compute without torch, too
 QUERIES: list[dict[str, str]] = [{}, {"runs": "r1"}, {"runs": "r1,r2"}, {"list": "Sweeps", "sweep": "s1"}]
 
 
@@ -55,7 +55,7 @@ def show_pages(home: str) -> None:
 
 def make_files(home: str) -> None:
     """Every figure in every format."""
-    from mgem_core.analysis import View
+    from mgem_core.analysis.aggregate import View
     from mgem_core.figures import FIGURES
     from mgem_core.figures.files import export
     from mgem_core.figures.selection import Selection

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from mgem_core import run
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(
     base={"tasks": 2, "iterations": 5, "memory": 20, "probe_every": 2, "validation": 0.1},

@@ -1,4 +1,4 @@
-// From recorded steps to frontiers: what a partition, splits and strengths would have done. As mgem_core/lens.py. No DOM here.
+// From recorded steps to frontiers: what a partition, splits and strengths would have done. As mgem_core/lens/answers.py. No DOM here.
 //
 // A snapshot has the Gram matrices [L, M, M] of L parameter tensors: of g, g_t, the true gradients g_s of S past tasks, and K
 // memory rows of each. A family is all strengths of { moduleOf, splits, knobs }.

@@ -1,4 +1,4 @@
-// z of the methods in two or three dimensions, as mgem_core/direction.py finds it, and the sets that they allow. No DOM here.
+// z of the methods in two or three dimensions, as mgem_core/restriction/direction.py finds it, and the sets that they allow. No DOM here.
 //
 // A method has { modules, splits, solver }. The memory has two splits, whose gradients are the rows; with one split, the row is
 // their mean. With two modules, the first has all coordinates but the last. knobs: { kind, trigger, strength }.

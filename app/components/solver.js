@@ -1,4 +1,4 @@
-// The dual problem of one module over all strengths, as mgem_core/lens_path.py and lens_modules.py solve it. No DOM here.
+// The dual problem of one module over all strengths, as mgem_core/restriction/path.py and mgem_core/lens/modules.py solve it. No DOM here.
 //
 // v(q) of a module is piecewise linear in the strength q. A path is { start [J], v0 [J·C], v1 [J·C] }: from the strength
 // start[j] on, v = v0[j] + q · v1[j]. Matrices are flat arrays, row by row.

@@ -1,4 +1,4 @@
-// Rules of gradient surgery on recorded steps, as in mgem_core/surgery.py: how g and the memory rows become one direction. No DOM here.
+// Rules of gradient surgery on recorded steps, as in mgem_core/restriction/surgery.py: how g and the memory rows become one direction. No DOM here.
 //
 // A rule takes the Gram matrix S [n · n] of g and the n − 1 memory rows in a module, the shares of these rows in the memory of
 // their tasks, and Q values of its parameter (of a rule without one: Q zeros). It returns Q weights w [n]: z = Σ w_i · (gradient i).

@@ -9,12 +9,12 @@ from pydantic import ValidationError
 
 from mgem_core import RunConfig
 from mgem_core.config import explain
+from mgem_core.config.sweeps import SweepSpec, missing_data
 from mgem_core.figures.style import family
 from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, method_specific_fields, uses
 from mgem_core.networks import NETWORKS
-from mgem_core.presets import DIRECTION_ALONE, STRENGTHS
+from mgem_core.paper.presets import DIRECTION_ALONE, STRENGTHS
 from mgem_core.streams import BENCHMARKS
-from mgem_core.sweeps import SweepSpec, missing_data
 
 MEASUREMENTS = ("probe_every", "snap_every", "snap_splits")  # when runs are measured, and what is recorded of them
 NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "validation", *MEASUREMENTS)

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from explore.form import DEFAULTS, build_spec, expand_form, form_values, offered_values, parse_numbers, remembered_preset
 from mgem_core import RunConfig
-from mgem_core.presets import PRESETS
-from mgem_core.sweeps import SweepSpec
+from mgem_core.config.sweeps import SweepSpec
+from mgem_core.paper.presets import PRESETS
 
 CUSTOM = "Custom"
 FIRST_PRESET = next(iter(PRESETS))

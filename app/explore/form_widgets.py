@@ -24,7 +24,7 @@ from explore.partition_bar import network_layers, partition_bar
 from mgem_core import RunConfig
 from mgem_core.learners import FAMILIES
 from mgem_core.networks import NETWORKS
-from mgem_core.presets import PRESETS, STRENGTHS
+from mgem_core.paper.presets import PRESETS, STRENGTHS
 from mgem_core.streams import BENCHMARKS
 
 

@@ -10,11 +10,11 @@ from text import escape_markdown
 from explore import form_state, form_widgets
 from explore.selection import clear_selection
 from mgem_core import RunConfig
-from mgem_core.estimate import Estimate, estimate
-from mgem_core.presets import PRESETS
+from mgem_core.analysis.estimate import Estimate, estimate
+from mgem_core.config.sweeps import SweepSpec, cautions
+from mgem_core.paper.presets import PRESETS
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec, cautions
 from mgem_core.text import duration, one_of, pluralize
 
 

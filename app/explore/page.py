@@ -12,7 +12,7 @@ from explore.example import show_example
 from explore.launch import launch, show_launch_panel
 from explore.sweep_controls import choose_sweep, choose_view, show_link_to_lens, show_stop_or_resume
 from explore.sweep_results import show_results
-from mgem_core.presets import PRESETS
+from mgem_core.paper.presets import PRESETS
 from mgem_core.store import Store
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pandas as pd
 import session
 
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
 from mgem_core.figures.selection import Selection
 from mgem_core.store import Store
 

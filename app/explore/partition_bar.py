@@ -2,8 +2,8 @@
 
 from mgem_core.figures.style import MODULES
 from mgem_core.networks import NETWORKS, Layer, layers
-from mgem_core.partition import Each
-from mgem_core.partition import modules as partition
+from mgem_core.restriction.partition import Each
+from mgem_core.restriction.partition import modules as partition
 from mgem_core.streams import BENCHMARKS
 
 

@@ -10,7 +10,7 @@ from text import benchmark_title, quote
 
 from explore.page_selection import select_sweep
 from explore.selection import clear_selection
-from mgem_core.analysis import Axes, Cells, Difference, Errors, Gradient, Measure, View, default_baseline
+from mgem_core.analysis.aggregate import Axes, Cells, Difference, Errors, Gradient, Measure, View, default_baseline
 from mgem_core.figures import sweep_plots
 from mgem_core.store import Store
 from mgem_core.text import pluralize

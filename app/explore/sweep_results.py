@@ -19,11 +19,11 @@ from explore.selection import mark_rows, select_points
 from explore.sweep_controls import resume_sweep
 from explore.verdicts import show_verdicts
 from mgem_core import UsageError
-from mgem_core.analysis import View, best_by_validation
+from mgem_core.analysis.aggregate import View, best_by_validation
+from mgem_core.analysis.progress import SweepProgress, sweep_progress
 from mgem_core.figures import FIGURES, Figure, PlainFigure, mark_points
 from mgem_core.figures.style import line_styles
 from mgem_core.learners import METHOD_OF_FAMILY, shares_network
-from mgem_core.progress import SweepProgress, sweep_progress
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store, describe_waiting
 from mgem_core.text import duration, pluralize

@@ -6,10 +6,10 @@ import streamlit as st
 from text import escape_markdown
 
 from explore.page_selection import PageSelection
-from mgem_core import analysis, paired
-from mgem_core.paired import LEAST_SEEDS, Estimate, Verdict
+from mgem_core.analysis import aggregate, paired
+from mgem_core.analysis.paired import LEAST_SEEDS, Estimate, Verdict
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 from mgem_core.text import pluralize
 
 MORE_SEEDS = 3  # added by one click
@@ -32,7 +32,7 @@ def show_verdicts(selection: PageSelection) -> None:
     if rows["line"].nunique() < 2:
         return
     is_there = view.baseline in set(rows["line"])  # not if all of its runs have failed since it was chosen
-    baseline = view.baseline if is_there else analysis.default_baseline(rows)
+    baseline = view.baseline if is_there else aggregate.default_baseline(rows)
     subject = (*selection.subject, baseline)
     verdicts = session.read_once("verdicts", store, subject, lambda: paired.compare(rows, baseline))
     seeds = len(verdicts[0].seeds) if verdicts else 0

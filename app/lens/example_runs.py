@@ -3,9 +3,9 @@
 from functools import cache
 from pathlib import Path
 
-from mgem_core import recordings
-from mgem_core.recordings import Recording
-from mgem_core.sweeps import SweepSpec
+from mgem_core.config.sweeps import SweepSpec
+from mgem_core.lens import recordings
+from mgem_core.lens.recordings import Recording
 
 FOLDER = Path(__file__).with_name("example")
 SPEC = SweepSpec(

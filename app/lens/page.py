@@ -16,11 +16,12 @@ from lens.example_runs import example_recordings
 from lens.payload import payload
 from lens.sources import Source, example, recorded_sources, train_settings
 from lens.trained import is_training, trained_as
-from mgem_core import UsageError, recordings
+from mgem_core import UsageError
 from mgem_core.config import explain
+from mgem_core.lens import recordings
+from mgem_core.lens.header import MOST_NUMBERS
+from mgem_core.lens.recordings import Recording
 from mgem_core.networks._layer import Layer
-from mgem_core.recording_header import MOST_NUMBERS
-from mgem_core.recordings import Recording
 from mgem_core.store import Store
 
 MOST_NAMES = 6  # of files, in the title of the lens
@@ -35,7 +36,7 @@ INTRODUCTION = """
 HOW_TO_RECORD = (
     "To look at your own runs, train them with snapshots: on Explore under *More settings*, or with "
     "`mgem sweep --snap-every 10 --snap-splits 6 --seeds 0,1,2,3`. Any PyTorch loop can be recorded with "
-    "`mgem_core.recorder`; `docs/lens.md` shows how."
+    "`mgem_core.lens.recorder`; `docs/lens.md` shows how."
 )
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mgem_core import UsageError, gram_factors, partition
-from mgem_core.lens import Setting, module_of, row_weights
-from mgem_core.lens_steps import Steps, check_finite, snapshots_by_task
-from mgem_core.recordings import Recording, Snapshot, factors_of
+from mgem_core import UsageError
+from mgem_core.lens.answers import Setting, module_of, row_weights
+from mgem_core.lens.recordings import Recording, Snapshot, factors_of
+from mgem_core.lens.steps import Steps, check_finite, snapshots_by_task
+from mgem_core.restriction import gram_factors, partition
 
 MOST_NUMBERS = 4_000_000  # that are sent, 21 MB as text; of longer recordings, every second step, or every third …
 MOST_AT_ALL = 30_000_000  # where even one step of each task has more numbers; Streamlit sends at most 200 MB of text

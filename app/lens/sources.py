@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lens.example_runs import SPEC
-from mgem_core import UsageError, partition
+from mgem_core import UsageError
+from mgem_core.config.sweeps import SweepSpec, configuration_of
 from mgem_core.networks._layer import Layer
+from mgem_core.restriction import partition
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec, configuration_of
 from mgem_core.text import pluralize
 
 

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from lens.sources import Source
 from mgem_core.config import RunConfig
+from mgem_core.config.sweeps import configuration_of
 from mgem_core.store import ENDED, Store
-from mgem_core.sweeps import configuration_of
 
 CHOSEN = ("modules", "splits", "strength", "solver", "trigger")  # in the lens
 # How a run is measured and where it is computed does not decide what it learns; these values stand for all others.

@@ -4,8 +4,8 @@ import session
 import streamlit as st
 from text import escape_markdown
 
-from mgem_core import claims
-from mgem_core.paper import FIGURES
+from mgem_core.paper import claims
+from mgem_core.paper.tables import FIGURES
 from paper.paper_figures import show_figure
 from paper.paper_table import choose_table, show_table
 from paper.run_this import show_question

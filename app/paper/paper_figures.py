@@ -12,15 +12,17 @@ from explore.sweep_controls import AXES
 from explore.verdicts import differences_table
 from text import benchmark_title, escape_markdown
 
-from mgem_core import UsageError, analysis, paired, published
-from mgem_core.analysis import Axes, View
+from mgem_core import UsageError
+from mgem_core.analysis import aggregate, paired
+from mgem_core.analysis.aggregate import Axes, View
+from mgem_core.analysis.paired import LEAST_SEEDS, Verdict
+from mgem_core.config.sweeps import missing_data
 from mgem_core.figures import FIGURES, FORMATS, PlainFigure, cones, samples
 from mgem_core.figures.paper_files import figure_file, figure_file_name, figure_formats
 from mgem_core.figures.published_selection import select_published
-from mgem_core.paired import LEAST_SEEDS, Verdict
-from mgem_core.paper import FIGURES as PAPER_FIGURES
-from mgem_core.presets import PRESETS
-from mgem_core.sweeps import missing_data
+from mgem_core.paper import published
+from mgem_core.paper.presets import PRESETS
+from mgem_core.paper.tables import FIGURES as PAPER_FIGURES
 from mgem_core.text import pluralize
 from paper.run_this import ask_to_run
 
@@ -89,7 +91,7 @@ def draw(name: str, version: int, view: View) -> Drawn:
     data = figure.data(selection)
     subtitle = re.sub("<.*?>", "", figure.subtitle(data, view))
     rows = selection.runs_to_compare()
-    verdicts = paired.compare(rows, analysis.default_baseline(rows)) if about.has_lines else []
+    verdicts = paired.compare(rows, aggregate.default_baseline(rows)) if about.has_lines else []
     return Drawn(cast("PlainFigure", figure.screen(data, view)), subtitle, verdicts)
 
 
@@ -127,7 +129,7 @@ def scale_in_words(runs: pd.DataFrame) -> str:
     def values(name: str) -> str:
         return " or ".join(f"{value:g}" for value in sorted(runs[name].dropna().unique()))
 
-    benchmarks = ", ".join(benchmark_title(name) for name in analysis.benchmarks(runs))
+    benchmarks = ", ".join(benchmark_title(name) for name in aggregate.benchmarks(runs))
     steps = f"{values('tasks')} tasks × {values('iterations')} steps × {values('batch_size')} images"
     triggers = runs.loc[runs["strength"] > 0, "trigger"].unique()  # at 0, both do the same
     restricted = [RESTRICTED[trigger] for trigger in triggers]

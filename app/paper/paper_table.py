@@ -8,14 +8,14 @@ import session
 import streamlit as st
 from text import escape_markdown
 
-from mgem_core import published
+from mgem_core.config.sweeps import missing_data
 from mgem_core.figures import FORMATS as FORMAT_TITLES
 from mgem_core.figures import paper_differences
 from mgem_core.figures.paper_files import FORMATS, as_file, file_name
 from mgem_core.figures.paper_table import SHIPPED, Entry, read_entries
-from mgem_core.paper import SCALES, TABLES, Scale, Table, sweep_of
+from mgem_core.paper import published
+from mgem_core.paper.tables import SCALES, TABLES, Scale, Table, sweep_of
 from mgem_core.store import Store
-from mgem_core.sweeps import missing_data
 from paper.run_this import ask_to_run
 from paper.table_rows import COLUMNS, DAGGER, choices_in_words, table_rows
 

@@ -5,8 +5,8 @@ import streamlit as st
 from explore.launch import show_estimate, start_sweep
 from text import escape_markdown
 
+from mgem_core.config.sweeps import SweepSpec, missing_data
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec, missing_data
 
 
 def ask_to_run(name: str, spec: SweepSpec) -> None:

@@ -4,12 +4,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from mgem_core import cells
-from mgem_core.cells import Difference
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures.paper_table import PAPER, Entry, strength_of
 from mgem_core.figures.style import family, of_family
-from mgem_core.paper import MEASURES, Row, Scale, Table
-from mgem_core.sweeps import SweepSpec
+from mgem_core.paper import selection
+from mgem_core.paper.selection import Difference
+from mgem_core.paper.tables import MEASURES, Row, Scale, Table
 from mgem_core.text import MISSING, mean_and_error, strength
 
 DAGGER = "†"
@@ -86,4 +86,4 @@ def _difference_cell(found: Difference | None) -> dict[str, Any]:
 def choices_in_words(entries: Sequence[Entry]) -> list[str]:
     """Of each row with runs: which settings were chosen, how, and over which seeds the means are."""
     with_runs = [(entry, entry.result) for entry in entries if entry.result]
-    return [f"{entry.row.label}, {entry.source}: {cells.in_words(result)}" for entry, result in with_runs]
+    return [f"{entry.row.label}, {entry.source}: {selection.in_words(result)}" for entry, result in with_runs]

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 from text import escape_markdown
 
-from mgem_core import frames
+from mgem_core.analysis import frames
 from mgem_core.figures.curves import draw_curves
 from mgem_core.figures.matrices import heat_maps
 from mgem_core.store import ENDED, Store

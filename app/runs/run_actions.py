@@ -9,7 +9,7 @@ from explore.form import build_spec, form_values
 from export_menu import show_export_menu
 from text import escape_markdown, field_title
 
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
 from mgem_core.store import ENDED, STATUSES, Store
 from mgem_core.text import pluralize
 from runs.run_list import select_runs

@@ -7,7 +7,8 @@ import session
 import streamlit as st
 from text import escape_markdown, field_title, format_time
 
-from mgem_core import RunConfig, frames
+from mgem_core import RunConfig
+from mgem_core.analysis import frames
 from mgem_core.store import OTHER_CODE, Store
 from mgem_core.text import mean_and_error
 from runs.comparison import MOST_CURVES, show_comparison

@@ -7,9 +7,9 @@ from pydantic import ValidationError
 from session import LARGEST_ID
 
 from mgem_core import RunConfig
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.learners import method_specific_fields, uses
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 from mgem_core.text import MISSING, strength
 from runs.run_list import Row, strength_of
 

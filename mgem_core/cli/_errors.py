@@ -2,7 +2,7 @@
 
 import sys
 
-from mgem_core.report import printable
+from mgem_core.cli._report import printable
 
 
 def print_error(message: str, exit_code: int) -> int:

@@ -6,7 +6,7 @@ from time import monotonic
 from typing import TypeVar
 
 from mgem_core import UsageError
-from mgem_core.estimate import MANY_RUNS
+from mgem_core.analysis.estimate import MANY_RUNS
 
 T = TypeVar("T")
 SECONDS = 2.0  # between two lines of progress

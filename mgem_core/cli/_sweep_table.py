@@ -5,9 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from mgem_core import analysis, measurements, text
-from mgem_core.analysis import View
-from mgem_core.report import printable
+from mgem_core import text
+from mgem_core.analysis import aggregate, measurements
+from mgem_core.analysis.aggregate import View
+from mgem_core.cli._report import printable
 from mgem_core.store import Store
 
 TITLE = "Accuracies in percent, mean ± standard deviation over seeds"
@@ -22,7 +23,7 @@ HEADER = ("benchmark", "method", "q", "finished", "ACC", "FWD", "BWD", "seconds"
 
 def sweep_table(store: Store, runs: pd.DataFrame) -> str:
     """A line per configuration of these runs (`frames.runs`), the title above and the legend below."""
-    points = [measurements.points(store, runs, View(benchmark)) for benchmark in analysis.benchmarks(runs)]
+    points = [measurements.points(store, runs, View(benchmark)) for benchmark in aggregate.benchmarks(runs)]
     lines = [HEADER, *(_cells(row) for of_benchmark in points for row in of_benchmark.to_dict("records"))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     aligns = ["<", "<", *(">" for _ in HEADER[2:])]  # text to the left, numbers to the right

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from mgem_core import UsageError
-from mgem_core.analysis import AXES, CELLS, CHOICES, DIFFERENCES, ERRORS, MEASURES, STRENGTHS, View
+from mgem_core.analysis.aggregate import AXES, CELLS, CHOICES, DIFFERENCES, ERRORS, MEASURES, STRENGTHS, View
 
 
 def add_view_options(parser: argparse.ArgumentParser) -> None:

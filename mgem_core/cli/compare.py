@@ -6,12 +6,13 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from mgem_core import UsageError, analysis, frames, measurements, paired
+from mgem_core import UsageError
+from mgem_core.analysis import aggregate, frames, measurements, paired
+from mgem_core.analysis.paired import Estimate, Verdict
+from mgem_core.cli._report import printable
 from mgem_core.cli._view import add_view_options, read_view
 from mgem_core.cli.runs import find_runs
 from mgem_core.home import store_path
-from mgem_core.paired import Estimate, Verdict
-from mgem_core.report import printable
 from mgem_core.store import Store
 
 LEGEND = """\
@@ -32,9 +33,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _compare(options: argparse.Namespace) -> int:
     store = Store(store_path())
     runs = frames.runs(store, ids=find_runs(store, [options.sweep]))
-    view = read_view(options, analysis.benchmarks(runs))
-    rows = analysis.runs_to_compare(runs, measurements.read_measurements(store, runs["id"].tolist()), view)
-    baseline = view.baseline or analysis.default_baseline(rows)
+    view = read_view(options, aggregate.benchmarks(runs))
+    rows = aggregate.runs_to_compare(runs, measurements.read_measurements(store, runs["id"].tolist()), view)
+    baseline = view.baseline or aggregate.default_baseline(rows)
     if baseline not in set(rows["line"]):
         raise UsageError(f"baseline is {baseline!r}; it must be one of {', '.join(dict.fromkeys(rows['line']))}.")
     verdicts = paired.compare(rows, baseline)

@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 
 from mgem_core import UsageError
 from mgem_core.cli._errors import print_error
-from mgem_core.report import printable
+from mgem_core.cli._report import printable
 from mgem_core.streams import BENCHMARKS, Benchmark, Dataset
 
 TIMEOUT = 30.0  # seconds without any data after which a download has failed

@@ -4,15 +4,16 @@ import argparse
 import sys
 from pathlib import Path
 
-from mgem_core import UsageError, frames
-from mgem_core.analysis import benchmarks
+from mgem_core import UsageError
+from mgem_core.analysis import frames
+from mgem_core.analysis.aggregate import benchmarks
+from mgem_core.cli._report import printable
 from mgem_core.cli._view import add_plot_options, add_view_options, read_view
 from mgem_core.cli.runs import find_runs
 from mgem_core.figures import FIGURES, FORMATS
 from mgem_core.figures.files import export, file_name
 from mgem_core.figures.selection import Selection
 from mgem_core.home import store_path
-from mgem_core.report import printable
 from mgem_core.store import Store
 
 

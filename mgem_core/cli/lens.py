@@ -9,19 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from mgem_core import UsageError, partition, recordings
+from mgem_core import UsageError
+from mgem_core.cli._report import printable
 from mgem_core.cli._view import read_pair
 from mgem_core.cli.runs import find_runs
+from mgem_core.config.field_values import parse_modules, parse_strength, whole_number
 from mgem_core.events import number
-from mgem_core.field_values import parse_modules, parse_strength, whole_number
 from mgem_core.home import store_path
-from mgem_core.lens import Setting, answers
-from mgem_core.lens_partitions import Mix, best_partition
-from mgem_core.lens_steps import Steps, joined, snapshots_by_task, steps_of
-from mgem_core.recordings import Recording
-from mgem_core.report import printable
+from mgem_core.lens import recordings
+from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.partitions import Mix, best_partition
+from mgem_core.lens.recordings import Recording
+from mgem_core.lens.steps import Steps, joined, snapshots_by_task, steps_of
+from mgem_core.restriction import partition
+from mgem_core.restriction.surgery import RULES
 from mgem_core.store import Store
-from mgem_core.surgery import RULES
 
 AXES = ("unit", "raw", "cosine")
 KNOBS = {  # options that all settings share; by default as the run had them
@@ -41,7 +43,7 @@ and measured on those between; GEM is one module, with its strength chosen in th
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_lens)
     parser.add_argument(
-        "of", nargs="+", metavar="RUN|FILE", help="r12, s3, or a file of mgem_core.recorder; seeds are averaged"
+        "of", nargs="+", metavar="RUN|FILE", help="r12, s3, or a file of mgem_core.lens.recorder; seeds are averaged"
     )
     modules = "as in mgem run, several separated by commas (by ; where a value has commas) [1]"
     parser.add_argument("--modules", default="1", metavar="X,Y", help=modules)

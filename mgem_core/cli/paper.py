@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from mgem_core import UsageError
-from mgem_core.cells import in_words
 from mgem_core.figures import paper_differences
 from mgem_core.figures.paper_files import FORMATS, as_file, figure_file, figure_formats
 from mgem_core.figures.paper_table import PAPER, Entry, read_entries
 from mgem_core.figures.selection import check_choice
 from mgem_core.home import store_path
-from mgem_core.paper import FIGURES, MEASURES, SCALES, TABLES
+from mgem_core.paper.selection import in_words
+from mgem_core.paper.tables import FIGURES, MEASURES, SCALES, TABLES
 from mgem_core.store import Store
 from mgem_core.text import MISSING, mean_and_error
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from mgem_core.presets import PRESETS
+from mgem_core.paper.presets import PRESETS
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -4,13 +4,14 @@ import argparse
 import math
 from pathlib import Path
 
-from mgem_core import UsageError, frames
-from mgem_core.cells import belongs_to_table
+from mgem_core import UsageError
+from mgem_core.analysis import frames
+from mgem_core.cli._report import printable
 from mgem_core.cli.runs import find_runs
 from mgem_core.home import store_path
-from mgem_core.paper import TABLES
-from mgem_core.published import append, pack
-from mgem_core.report import printable
+from mgem_core.paper.published import append, pack
+from mgem_core.paper.selection import belongs_to_table
+from mgem_core.paper.tables import TABLES
 from mgem_core.store import Store
 from mgem_core.text import pluralize
 

@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args, get_origin
 
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.cli._errors import print_error
+from mgem_core.cli._report import Progress, result, summary
+from mgem_core.config.snapshot_cost import count_snapshots
+from mgem_core.config.sweeps import domains_without_effect
 from mgem_core.events import Event, Finished, Started
-from mgem_core.report import Progress, result, summary
-from mgem_core.snapshot_cost import count_snapshots
-from mgem_core.sweeps import domains_without_effect
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -5,8 +5,8 @@ import json
 from typing import Any
 
 from mgem_core import UsageError
+from mgem_core.cli._report import printable, stored_run
 from mgem_core.home import store_path
-from mgem_core.report import printable, stored_run
 from mgem_core.store import OTHER_CODE, STATUSES, Store, describe_waiting
 from mgem_core.text import mean_and_error, tasks_in_order
 

@@ -6,17 +6,19 @@ import sys
 import time
 from dataclasses import replace
 
-from mgem_core import RunConfig, UsageError, frames
+from mgem_core import RunConfig, UsageError
+from mgem_core.analysis import frames
+from mgem_core.analysis.estimate import MANY_RUNS, estimate
+from mgem_core.analysis.progress import sweep_progress
 from mgem_core.cli._launch import confirm, show_progress
+from mgem_core.cli._report import printable, stored_run
 from mgem_core.cli._sweep_table import sweep_table
 from mgem_core.cli.runs import request_again
 from mgem_core.cli.work import add_runner_options, asked_pool, runner_arguments
-from mgem_core.estimate import MANY_RUNS, estimate
+from mgem_core.config.keys import keys_to_request, version_on_disk
+from mgem_core.config.sweeps import SweepSpec, cautions, domains_without_effect, missing_data
 from mgem_core.home import store_path
-from mgem_core.keys import keys_to_request, version_on_disk
-from mgem_core.presets import PRESETS
-from mgem_core.progress import sweep_progress
-from mgem_core.report import printable, stored_run
+from mgem_core.paper.presets import PRESETS
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import (
     WantedRunner,
@@ -27,7 +29,6 @@ from mgem_core.runner.work import (
     wanted_runner,
 )
 from mgem_core.store import Store, describe_waiting
-from mgem_core.sweeps import SweepSpec, cautions, domains_without_effect, missing_data
 from mgem_core.text import duration, pluralize
 
 LOOK = 1.0  # seconds between two looks at the runner and the code

@@ -5,7 +5,7 @@ import importlib.util
 import math
 
 from mgem_core import UsageError
-from mgem_core.keys import version_of_this_process
+from mgem_core.config.keys import version_of_this_process
 from mgem_core.runner import Pool
 from mgem_core.runner.work import WantedRunner, default_workers, work
 from mgem_core.text import pluralize

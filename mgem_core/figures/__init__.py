@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from mgem_core.analysis import View
+    from mgem_core.analysis.aggregate import View
     from mgem_core.figures.selection import Selection
 
 PlainFigure = dict[str, Any]  # a plotly figure as plain data: a list of traces, and the layout

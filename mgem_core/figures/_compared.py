@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from mgem_core import analysis, paired
+from mgem_core.analysis import aggregate, paired
 from mgem_core.errors import UsageError
 from mgem_core.figures.selection import Selection, check_choice
 from mgem_core.figures.style import line_styles
@@ -22,7 +22,7 @@ def read_comparison(selection: Selection) -> Comparison:
     rows = selection.runs_to_compare()
     lines = rows.drop_duplicates("line")[["line", "label"]]
     lines = lines.assign(family=[label.partition("(")[0] for label in lines["label"]])
-    baseline = selection.view.baseline or analysis.default_baseline(rows)
+    baseline = selection.view.baseline or aggregate.default_baseline(rows)
     if len(lines):
         check_choice("baseline", baseline, list(lines["line"]))
     if len(lines) == 1:

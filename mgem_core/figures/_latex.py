@@ -6,8 +6,9 @@ from math import floor, isfinite, log10
 
 import pandas as pd
 
-from mgem_core import analysis, text
-from mgem_core.analysis import View
+from mgem_core import text
+from mgem_core.analysis import aggregate
+from mgem_core.analysis.aggregate import View
 
 ESCAPED = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -37,7 +38,7 @@ def points_table(points: pd.DataFrame, view: View, source: str, units: str, colu
 
 def accuracy_table(points: pd.DataFrame, view: View, source: str) -> str:
     """ACC, FWD and BWD of every configuration; the best among those that learned the most tasks are bold."""
-    best = analysis.leaders(points).index
+    best = aggregate.leaders(points).index
     columns = {name.upper(): mean_cells(points[name], points[f"{name}_std"], 2, best) for name in ("acc", "fwd", "bwd")}
     return points_table(points, view, source, "percent, mean ± std over seeds", columns)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from mgem_core import text
-from mgem_core.analysis import MEASURES, NO_RESULT, View, seeds_in_words
+from mgem_core.analysis.aggregate import MEASURES, NO_RESULT, View, seeds_in_words
 from mgem_core.errors import UsageError
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import error_title

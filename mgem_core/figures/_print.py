@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from mgem_core.analysis import View, by_strength
+from mgem_core.analysis.aggregate import View, by_strength
 from mgem_core.figures._points import error_column, is_hollow, seed_lines
 from mgem_core.figures.style import LineStyle, marker_growth, of_family
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from mgem_core import text
-from mgem_core.analysis import View, by_strength
+from mgem_core.analysis.aggregate import View, by_strength
 from mgem_core.figures import PlainFigure
 from mgem_core.figures._labels import LINE, Label, Place, along, end_labels, free_label, obstacles_of
 from mgem_core.figures._points import error_column, is_hollow, seed_lines

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mgem_core import dual
 from mgem_core.figures import PlainFigure, _print, _screen
+from mgem_core.restriction import dual
 
 if TYPE_CHECKING:
     import matplotlib.figure

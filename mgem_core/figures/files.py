@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
 from mgem_core.figures import FIGURES, Figure, _print, _screen
 from mgem_core.figures.selection import Selection, check_choice
 

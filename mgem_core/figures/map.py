@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mgem_core import paired, text
-from mgem_core.analysis import View, mean_strength
+from mgem_core import text
+from mgem_core.analysis import paired
+from mgem_core.analysis.aggregate import View, mean_strength
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register, strength
 from mgem_core.figures._compared import Comparison, nothing_in_common, read_comparison
 from mgem_core.figures.selection import Selection

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mgem_core import analysis, measurements
-from mgem_core.analysis import View
+from mgem_core.analysis import aggregate, measurements
+from mgem_core.analysis.aggregate import View
 from mgem_core.errors import UsageError
 from mgem_core.figures import Figure, _latex, _print, register
 from mgem_core.figures.selection import Selection
@@ -38,7 +38,7 @@ def data(selection: Selection) -> pd.DataFrame:
     """
     runs, view = selection.runs(), selection.view
     measured = measurements.read_measurements(selection.store, runs["id"].tolist())
-    points = analysis.points(runs, measured, view).to_dict("records")
+    points = aggregate.points(runs, measured, view).to_dict("records")
     point_of = dict(zip(dict.fromkeys(runs["configuration"]), points, strict=True))
     matrix_of = {run: measurement.R[: view.after] for run, measurement in measured.items()}
     matrices = (_of_runs if selection.sweep is None else _of_configurations)(runs, point_of, matrix_of)
@@ -62,7 +62,7 @@ def _shared_name(task: int, names: Sequence[Sequence[str]]) -> str | None:
 
 def _of_runs(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: dict[int, np.ndarray]) -> Matrices:
     return {
-        f"r{run}: {analysis.title(point_of[configuration])}, seed {seed}": (matrix_of[run], [run])
+        f"r{run}: {aggregate.title(point_of[configuration])}, seed {seed}": (matrix_of[run], [run])
         for run, configuration, seed in runs[["id", "configuration", "seed"]].itertuples(index=False)
     }
 
@@ -72,7 +72,7 @@ def _of_configurations(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: 
     matrices: Matrices = {}
     for configuration, seeds in runs[runs["status"] == "finished"].groupby("configuration", sort=False):
         point = point_of[configuration]
-        title = analysis.title(point)
+        title = aggregate.title(point)
         name = f"{title} [{point['key']}]" if title in matrices else title
         known = [run for run in seeds["id"] if matrix_of[run].size]
         counted = [run for run in known if not np.isnan(matrix_of[run]).any()] or known

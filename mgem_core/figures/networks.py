@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mgem_core import text
-from mgem_core.analysis import View
-from mgem_core.cells import choose_configuration
+from mgem_core.analysis.aggregate import View
 from mgem_core.errors import UsageError
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import family, line_styles
+from mgem_core.paper.selection import choose_configuration
 from mgem_core.streams import BENCHMARKS
 
 if TYPE_CHECKING:

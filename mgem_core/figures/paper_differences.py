@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from mgem_core.analysis.paired import LEAST_SEEDS, Estimate, estimate, excluding_zero
 from mgem_core.figures.paper_table import OWN, SHIPPED, Entry
-from mgem_core.paired import LEAST_SEEDS, Estimate, estimate, excluding_zero
 from mgem_core.text import pluralize, signed
 
 BASELINE = "GEM"

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
-from mgem_core import published
-from mgem_core.analysis import Axes, View
+from mgem_core.analysis.aggregate import Axes, View
 from mgem_core.errors import UsageError
 from mgem_core.figures import FIGURES, cones, samples
 from mgem_core.figures.files import export, table_file
 from mgem_core.figures.paper_differences import with_differences
 from mgem_core.figures.paper_table import Entry, latex, tidy
 from mgem_core.figures.published_selection import select_published
-from mgem_core.paper import FIGURES as PAPER_FIGURES
-from mgem_core.paper import Scale, Table
+from mgem_core.paper import published
+from mgem_core.paper.tables import FIGURES as PAPER_FIGURES
+from mgem_core.paper.tables import Scale, Table
 
 FORMATS = ("csv", "latex", "json", "parquet")  # of tables
 WITHOUT_RUNS: dict[str, tuple[tuple[str, ...], Callable[[str], bytes]]] = {  # figures: their formats, and what draws them

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from mgem_core import frames, published
-from mgem_core.cells import Difference, Result, difference, find_result, settings
+from mgem_core.analysis import frames
 from mgem_core.figures import _latex
 from mgem_core.learners import uses
-from mgem_core.paper import MEASURES, Cell, Row, Scale, Table
+from mgem_core.paper import published
+from mgem_core.paper.selection import Difference, Result, difference, find_result, settings
+from mgem_core.paper.tables import MEASURES, Cell, Row, Scale, Table
 from mgem_core.store import Store
 
 PAPER, SHIPPED, OWN = "paper", "ours", "your runs"  # the sources: printed, published with the tool, in the user's store

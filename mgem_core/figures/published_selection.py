@@ -5,9 +5,10 @@ from typing import cast
 
 import pandas as pd
 
-from mgem_core import analysis, published
-from mgem_core.analysis import View
+from mgem_core.analysis import aggregate
+from mgem_core.analysis.aggregate import View
 from mgem_core.figures.selection import Selection
+from mgem_core.paper import published
 from mgem_core.version import VERSION
 
 
@@ -22,10 +23,10 @@ class _PublishedSelection:
         return published.read(self.file)[0]
 
     def points(self) -> pd.DataFrame:
-        return analysis.points(*published.read(self.file), self.view)
+        return aggregate.points(*published.read(self.file), self.view)
 
     def runs_to_compare(self) -> pd.DataFrame:
-        return analysis.runs_to_compare(*published.read(self.file), self.view)
+        return aggregate.runs_to_compare(*published.read(self.file), self.view)
 
     def source(self) -> str:
         return f"{self.file}, results that come with mgem {VERSION}"
@@ -35,5 +36,5 @@ class _PublishedSelection:
 
 
 def select_published(file: str, view: View) -> Selection:
-    """The runs of a file of `mgem_core.published`; only `data` and `export` can take it, not `is_available`."""
+    """The runs of a file of `mgem_core.paper.published`; only `data` and `export` can take it, not `is_available`."""
     return cast("Selection", _PublishedSelection(file, view))

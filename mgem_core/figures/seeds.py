@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mgem_core import paired
-from mgem_core.analysis import View
+from mgem_core.analysis import paired
+from mgem_core.analysis.aggregate import View
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, frontier, register
 from mgem_core.figures._compared import nothing_in_common, read_comparison
 from mgem_core.figures.selection import Selection

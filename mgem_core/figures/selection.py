@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from mgem_core import analysis, frames, measurements
-from mgem_core.analysis import CHOICES, View
+from mgem_core.analysis import aggregate, frames, measurements
+from mgem_core.analysis.aggregate import CHOICES, View
+from mgem_core.analysis.measurements import MeasurementCache
 from mgem_core.errors import UsageError
-from mgem_core.measurements import MeasurementCache
 from mgem_core.store import Store
 
 
@@ -40,7 +40,7 @@ class Selection:
     def runs(self) -> pd.DataFrame:
         """The runs of the view's benchmark; a UsageError if the view does not fit them."""
         runs, view = self.all_runs(), self.view
-        benchmarks = analysis.benchmarks(runs)
+        benchmarks = aggregate.benchmarks(runs)
         check_choice("benchmark", view.benchmark or benchmarks[0], benchmarks)
         for name, allowed in CHOICES.items():
             check_choice(name, getattr(view, name), allowed)
@@ -51,15 +51,15 @@ class Selection:
         return runs
 
     def points(self) -> pd.DataFrame:
-        """One row per configuration, as analysis.points describes it."""
+        """One row per configuration, as aggregate.points describes it."""
         return measurements.points(self.store, self.runs(), self.view, self.cache)
 
     def runs_to_compare(self) -> pd.DataFrame:
-        """One row per run and line, as analysis.runs_to_compare describes it."""
+        """One row per run and line, as aggregate.runs_to_compare describes it."""
         runs = self.runs()
         ids = runs["id"].tolist()
         measured = self.cache.read(self.store, ids) if self.cache else measurements.read_measurements(self.store, ids)
-        return analysis.runs_to_compare(runs, measured, self.view)
+        return aggregate.runs_to_compare(runs, measured, self.view)
 
     def sweep_record(self) -> dict[str, Any]:
         """Name and spec of the sweep, which single runs lack."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, frontier, register
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles, measure_name, measure_title

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
 from mgem_core.learners import FAMILIES, Style
 
 RUNS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]  # of single runs

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mgem_core.analysis import View, by_strength
+from mgem_core.analysis.aggregate import View, by_strength
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures._labels import Label, Place, along, free_label, obstacles_of
 from mgem_core.figures.selection import Selection

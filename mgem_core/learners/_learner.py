@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from mgem_core.config import RunConfig
-    from mgem_core.gradients import Gradient
-    from mgem_core.memory import Memory
+    from mgem_core.gradients.memory import Memory
+    from mgem_core.gradients.rows import Gradient
     from mgem_core.streams._stream import Stream
 
 
@@ -36,7 +36,7 @@ class Learner:
         """`networks`: their number, which divides the hidden widths; most methods have one."""
         from torch import nn
 
-        from mgem_core.linear_chain import chain_of
+        from mgem_core.gradients.linear_chain import chain_of
 
         self.config, self.stream = config, stream
         seeds = [int(rng(config.seed, "weights", i).integers(2**63)) for i in range(networks)]
@@ -44,7 +44,7 @@ class Learner:
             build(config.network, stream.shape, stream.classes, seed, width=1 / networks) for seed in seeds
         ).to(device)
         if config.precision == "bf16":
-            from mgem_core.devices import compute_in_bf16
+            from mgem_core.gradients.devices import compute_in_bf16
 
             for network in self.networks:
                 compute_in_bf16(network, device)
@@ -71,7 +71,7 @@ class Learner:
 
     def gradient(self, task: int, indices: np.ndarray) -> tuple[Tensor, Gradient]:
         """Mean loss on these images of a task, and its gradient."""
-        from mgem_core.gradients import gradient
+        from mgem_core.gradients.rows import gradient
 
         return gradient(self.network_of(task), self.stream.batch(task, indices))
 
@@ -83,7 +83,7 @@ class Learner:
         """θ ← θ − lr · z."""
         import torch
 
-        from mgem_core.gradients import add
+        from mgem_core.gradients.rows import add
 
         with torch.no_grad():
             add(self.network_of(task).parameters(), step.z, -self.config.lr)
@@ -91,7 +91,7 @@ class Learner:
 
     def module_slices(self) -> list[list[slice]]:
         """The slices of each module in a flattened gradient."""
-        from mgem_core.direction import module_slices
+        from mgem_core.restriction.direction import module_slices
 
         return module_slices([p.numel() for p in self.network.parameters()], self.config.module_of)
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from mgem_core import dual
 from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
 from mgem_core.learners._reservoir import Sample, batch_of
 from mgem_core.randomness import rng
+from mgem_core.restriction import dual
 
 if TYPE_CHECKING:
     import torch
@@ -34,8 +34,8 @@ class AGEM(Learner):
         self.remembered: list[Sample] = []
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
-        from mgem_core import direction
-        from mgem_core.gradients import flatten, gradient, split
+        from mgem_core.gradients.rows import flatten, gradient, split
+        from mgem_core.restriction import direction
 
         if not self.remembered:
             return super().observe(task, step, indices)

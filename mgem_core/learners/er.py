@@ -29,7 +29,7 @@ class ER(Learner):
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
         """z is the gradient of the mean loss over the batch and the replayed samples together, in one pass."""
-        from mgem_core.gradients import gradient, preserved_statistics
+        from mgem_core.gradients.rows import gradient, preserved_statistics
 
         generator = rng(self.config.seed, "er", task, step)
         old, new = self.reservoir.draw(self.config.er_replays, generator), [(task, int(index)) for index in indices]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
     from mgem_core.config import RunConfig
-    from mgem_core.gradients import Gradient
+    from mgem_core.gradients.rows import Gradient
     from mgem_core.streams._stream import Stream
 
 
@@ -32,7 +32,7 @@ class EWC(Learner):
         return [g_l + weight * (F * theta - B) for g_l, F, theta, B in parts]
 
     def finish_task(self, task: int, shown: np.ndarray) -> None:
-        from mgem_core.gradients import preserved_statistics, squared_gradients
+        from mgem_core.gradients.rows import preserved_statistics, squared_gradients
 
         samples = self.draw_samples(task, shown, self.config.ewc_samples)
         if self.config.ewc_fisher == "sample":

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mgem_core import dual, partition
 from mgem_core.errors import UsageError
 from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
 from mgem_core.randomness import rng
+from mgem_core.restriction import dual, partition
 
 if TYPE_CHECKING:
     import torch
 
     from mgem_core.config import RunConfig
-    from mgem_core.memory import Memory
+    from mgem_core.gradients.memory import Memory
     from mgem_core.streams._stream import Stream
 
 
@@ -33,7 +33,7 @@ class GEM(Learner):
         self._rebuild_rows()
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
-        from mgem_core import direction
+        from mgem_core.restriction import direction
 
         if self.gradients is None:
             return super().observe(task, step, indices)
@@ -51,7 +51,7 @@ class GEM(Learner):
         self._rebuild_rows()
 
     def memory(self, splits: int) -> Memory | None:
-        from mgem_core.memory import pack
+        from mgem_core.gradients.memory import pack
 
         if splits in self.packed:
             return self.packed[splits]
@@ -79,7 +79,7 @@ class GEM(Learner):
         """Make the memory rows, and a strength for each of them, from the remembered images."""
         import torch
 
-        from mgem_core.gradients import rows_and_batch
+        from mgem_core.gradients.rows import rows_and_batch
 
         config = self.config
         self.packed: dict[int, Memory | None] = {}  # by their splits, those of the run and those of its snapshots

@@ -28,7 +28,7 @@ class MER(Learner):
         self.reservoir = Reservoir(config.memory * config.tasks)
 
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
-        from mgem_core.gradients import preserved_statistics
+        from mgem_core.gradients.rows import preserved_statistics
 
         generator = rng(self.config.seed, "mer", task, step)
         before = self._copy()
@@ -53,7 +53,7 @@ class MER(Learner):
 
     def _learn(self, batches: list[list[Batch]]) -> None:
         """θ_A ← θ; for each batch: SGD over its samples, then θ ← θ_W + β (θ − θ_W); at last θ ← θ_A + γ (θ − θ_A)."""
-        from mgem_core.gradients import descend
+        from mgem_core.gradients.rows import descend
 
         theta_A = self._copy()
         for batch in batches:

@@ -13,8 +13,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from mgem_core.config import RunConfig
+from mgem_core.config.keys import versions_of_this_process
 from mgem_core.errors import UsageError
-from mgem_core.keys import versions_of_this_process
 from mgem_core.runner import Accepted, Ended, WorkerMessage
 from mgem_core.runner.worker import main as worker_main
 
@@ -27,7 +27,7 @@ KILL_CODES = (-9, -15)  # exit codes after SIGKILL and SIGTERM
 PAUSED = 5.0  # seconds between two polls after which the runner itself must have been suspended
 STARTS = 3  # workers in a row that fail to start, after which no more are started
 CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-CONTEXT.set_forkserver_preload(["mgem_core.engine"])
+CONTEXT.set_forkserver_preload(["mgem_core.training.engine"])
 KILLED = "Workers are killed while they start, perhaps because memory is short. The runner keeps trying to start them."
 
 

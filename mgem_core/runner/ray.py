@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mgem_core.config import RunConfig
+from mgem_core.config.keys import difference_from, versions_of_this_process
 from mgem_core.errors import UsageError
-from mgem_core.keys import difference_from, versions_of_this_process
 from mgem_core.runner import Ended, WorkerMessage
 from mgem_core.runner.worker import train
 

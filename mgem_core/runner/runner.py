@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal
 
-from mgem_core.checkpoints import UnusableCheckpointError, read_header
 from mgem_core.config import RunConfig
 from mgem_core.events import Event, Finished, Started
 from mgem_core.fingerprints import code_has_changed
@@ -19,6 +18,7 @@ from mgem_core.home import replace_file, set_aside
 from mgem_core.runner import Accepted, Ended, Pool
 from mgem_core.runner.status import RunnerStatus
 from mgem_core.store import Store, StoreUnavailableError
+from mgem_core.training.checkpoints import UnusableCheckpointError, read_header
 
 ATTEMPTS = 3
 ROUND = 0.2  # seconds that a round may wait for a message

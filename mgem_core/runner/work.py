@@ -10,9 +10,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from mgem_core.config.keys import version_of_this_process, version_on_disk
 from mgem_core.errors import UsageError
 from mgem_core.home import file_identity, home, store_path
-from mgem_core.keys import version_of_this_process, version_on_disk
 from mgem_core.runner import Pool
 from mgem_core.runner.runner import Runner
 from mgem_core.runner.status import RunnerStatus, new_status, read_status

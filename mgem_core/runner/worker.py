@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mgem_core import RunConfig, UsageError, run
-from mgem_core.keys import difference_from
+from mgem_core.config.keys import difference_from
 from mgem_core.runner import Accepted, Ended, WorkerMessage
 from mgem_core.text import without_surrogates
 
@@ -67,7 +67,7 @@ def main(pipe: Connection) -> None:
 
     for watch in (receive, end_with_parent):
         threading.Thread(target=watch, daemon=True).start()
-    import mgem_core.engine  # noqa: F401  (imports torch, which is slow, before the first run arrives)
+    import mgem_core.training.engine  # noqa: F401  (imports torch, which is slow, before the first run arrives)
 
     threading.Thread(target=keep_sending, daemon=True).start()  # the first message shows that the worker is ready
     while True:
@@ -95,7 +95,7 @@ def train(
         yield Ended("refused", difference)
         return
     checkpoints: list[bytes] = []
-    from mgem_core.engine import RunCancelledError
+    from mgem_core.training.engine import RunCancelledError
 
     try:
         request = RunConfig.model_validate_json(config)

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mgem_core.config.sweeps import configuration_of
 from mgem_core.errors import UsageError
 from mgem_core.home import file_identity
 from mgem_core.store.schema import MIGRATIONS, TABLES
-from mgem_core.sweeps import configuration_of
 
 CIRCUMSTANCES = {  # errors of SQLite that come from the disk or from other processes, and may pass
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),

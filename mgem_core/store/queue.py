@@ -14,8 +14,8 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from mgem_core.config import RunConfig, explain
+from mgem_core.config.keys import RunKey, code_of_this_process, codes_on_disk
 from mgem_core.errors import UsageError
-from mgem_core.keys import RunKey, code_of_this_process, codes_on_disk
 from mgem_core.store.database import Database
 from mgem_core.store.reader import run_condition
 from mgem_core.text import pluralize

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mgem_core import gram_factors
+from mgem_core.config.sweeps import configuration_of
 from mgem_core.events import Snapped
+from mgem_core.restriction import gram_factors
 from mgem_core.store.database import Database
 from mgem_core.store.run_filter import BENCHMARK, RunFilter
-from mgem_core.sweeps import configuration_of
 
 STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
 ENDED = ("finished", "failed", "diverged", "cancelled")

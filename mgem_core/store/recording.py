@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mgem_core import gram_factors
 from mgem_core.events import Event, Finished, Snapped, Started, TaskLearned, number
+from mgem_core.restriction import gram_factors
 
 METRICS = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
 

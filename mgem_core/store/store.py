@@ -10,15 +10,15 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mgem_core.config import RunConfig, explain
+from mgem_core.config.keys import RunKey, expected_keys, keys_to_request
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.errors import UsageError
 from mgem_core.events import Event
 from mgem_core.home import aside_of
-from mgem_core.keys import RunKey, expected_keys, keys_to_request
 from mgem_core.store import queue
 from mgem_core.store.database import Database
 from mgem_core.store.reader import ENDED, Reader, run_condition
 from mgem_core.store.recording import count_events, record_event
-from mgem_core.sweeps import SweepSpec
 
 KeyedRun = tuple[RunConfig, RunKey]
 

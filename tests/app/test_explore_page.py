@@ -7,10 +7,10 @@ import runner_process
 from pages import open_page, texts
 from streamlit.testing.v1 import AppTest
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished, Probed, Stepped, TaskLearned
 from mgem_core.figures import FIGURES, sweep_plots
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "seed": [0, 1]})
 

@@ -7,10 +7,10 @@ import pytest
 from explore import form
 from explore.partition_bar import network_layers, partition_bar
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.learners import METHOD_OF_FAMILY, METHODS
-from mgem_core.presets import PRESETS
+from mgem_core.paper.presets import PRESETS
 from mgem_core.streams import BENCHMARKS
-from mgem_core.sweeps import SweepSpec
 
 
 def labels(**values):

@@ -10,7 +10,7 @@ from geometry.link import read_link
 from pages import open_page, texts
 
 from mgem_core import UsageError
-from mgem_core.direction import project
+from mgem_core.restriction.direction import project
 
 PRESET = {preset.name: preset for preset in PRESETS}
 

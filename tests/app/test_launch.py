@@ -8,11 +8,11 @@ from test_explore_page import SPEC, button, open_explore, train
 from text import escape_markdown
 from trained_store import trained_store
 
-from mgem_core.estimate import Estimate
-from mgem_core.presets import PRESETS, Preset
-from mgem_core.snapshot_cost import snapshot_cost
+from mgem_core.analysis.estimate import Estimate
+from mgem_core.config.snapshot_cost import snapshot_cost
+from mgem_core.config.sweeps import SweepSpec
+from mgem_core.paper.presets import PRESETS, Preset
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 
 def choose(page, spec: SweepSpec):

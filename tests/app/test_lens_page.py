@@ -13,9 +13,10 @@ from lens.trained import MOST_NUMBERS, is_training, trained_as
 from pages import open_page, texts
 from trained_store import trained_store
 
-from mgem_core import UsageError, recordings
+from mgem_core import UsageError
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished
-from mgem_core.sweeps import SweepSpec
+from mgem_core.lens import recordings
 
 RECORDED = SweepSpec(
     base={"tasks": 2, "iterations": 4, "memory": 12, "probe_every": 0, "snap_every": 2, "snap_splits": 2},

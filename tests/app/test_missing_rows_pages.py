@@ -7,7 +7,7 @@ from pages import open_page, run_page, tables, texts
 from small_store import finish
 from streamlit.testing.v1 import AppTest
 
-from mgem_core.sweeps import SweepSpec
+from mgem_core.config.sweeps import SweepSpec
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def press(page, label):
 def outdated(store, monkeypatch):
     """A sweep of four runs, requested before the code was changed."""
     sweep = store.submit(SPEC, "before the update")
-    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     return sweep
 
 
@@ -64,7 +64,7 @@ def test_a_live_runner_of_another_version_is_shown_while_runs_wait_for_it(store,
 
 def test_a_live_runner_of_another_version_is_left_in_peace_otherwise(store, started, monkeypatch):
     store.submit(SPEC)
-    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     for name in ("explore", "runs"):
         assert "Waiting for another version" not in texts(open_page(name))
     assert not started

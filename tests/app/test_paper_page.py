@@ -9,14 +9,15 @@ from paper import paper_figures
 from streamlit.testing.v1 import AppTest
 from trained_store import SPEC, trained_store
 
-from mgem_core import RunConfig, claims, published
-from mgem_core.claims import Claim
-from mgem_core.estimate import Estimate
+from mgem_core import RunConfig
+from mgem_core.analysis.estimate import Estimate
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import samples
-from mgem_core.paper import FIGURES, SEEDS, STRENGTHS, TABLES, sweep_of
-from mgem_core.presets import PRESETS, Preset
+from mgem_core.paper import claims, published
+from mgem_core.paper.claims import Claim
+from mgem_core.paper.presets import PRESETS, Preset
+from mgem_core.paper.tables import FIGURES, SEEDS, STRENGTHS, TABLES, sweep_of
 from mgem_core.streams import Benchmark
-from mgem_core.sweeps import SweepSpec
 
 TABLE = TABLES["table-1-permutations"]
 ROWS = {row.label: row for row in TABLE.rows}

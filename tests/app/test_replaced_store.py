@@ -7,8 +7,8 @@ from pages import PAGES, open_page, run_page, tables, texts
 from small_store import SPEC, small_store
 from text import escape_markdown
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 
 @pytest.fixture

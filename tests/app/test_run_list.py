@@ -7,9 +7,9 @@ from runs.run_list import COLUMNS, run_row, status_text
 from runs.selected_runs import load_runs
 from small_runs import SPEC, finish
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Stepped
 from mgem_core.store import RunFilter, Store
-from mgem_core.sweeps import SweepSpec
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import pytest
 from pages import open_page, run_page, texts
 from streamlit.testing.v1 import AppTest
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished, Started, Stepped, TaskLearned
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "strength": [0.5, 0.9]})
 

@@ -10,9 +10,9 @@ from runs.curves import mean_accuracies, read_steps
 from runs.selected_runs import load_runs, run_names
 from small_runs import SPEC, finish
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Stepped, TaskLearned
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 
 @pytest.fixture

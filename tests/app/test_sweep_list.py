@@ -5,8 +5,8 @@ import streamlit as st
 from runs.sweep_list import COLUMNS, find_sweeps, read_best_accuracies, sweep_row
 from small_runs import SPEC, finish
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 
 @pytest.fixture

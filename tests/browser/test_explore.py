@@ -11,10 +11,11 @@ from chaos import until
 from people import check_for_everyone, open_address, press, wait_until_still
 from playwright.sync_api import Page, expect
 
-from mgem_core import analysis, frames, measurements, text
-from mgem_core.presets import PRESETS
+from mgem_core import text
+from mgem_core.analysis import aggregate, frames, measurements
+from mgem_core.config.sweeps import SweepSpec
+from mgem_core.paper.presets import PRESETS
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 pytestmark = pytest.mark.slow
 RUNS, CONFIGURATIONS = PRESETS["quick-look"].spec.runs(), 13  # of the quick look: its runs and configurations
@@ -191,7 +192,7 @@ def accuracies(page: Page) -> list[str]:
     return page.locator(".configurations tbody tr td:nth-child(3)").all_inner_texts()
 
 
-def expected_accuracies(store: Store, view: analysis.View) -> list[str]:
+def expected_accuracies(store: Store, view: aggregate.View) -> list[str]:
     rows = measurements.points(store, frames.runs(store, 1), view).to_dict("records")
     return [text.mean_and_error(row["acc"], row["acc_std"]) for row in rows]
 
@@ -199,7 +200,7 @@ def expected_accuracies(store: Store, view: analysis.View) -> list[str]:
 def test_the_slider_goes_back_in_training(page, finished, store):
     open_address(page, f"{finished}/explore?sweep=s1&after=2")
     wait_for_points(page, 1, CONFIGURATIONS)
-    then, now = (expected_accuracies(store, analysis.View(after=after)) for after in (2, None))
+    then, now = (expected_accuracies(store, aggregate.View(after=after)) for after in (2, None))
     assert then != now
     assert accuracies(page) == then
     page.get_by_role("slider").press("ArrowRight")
@@ -294,7 +295,7 @@ STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctyp
 def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, finished, store):
     open_address(page, f"{finished}/explore?sweep=s1")
     wait_for_points(page, 0, CONFIGURATIONS)
-    expected = measurements.points(store, frames.runs(store, 1), analysis.View())
+    expected = measurements.points(store, frames.runs(store, 1), aggregate.View())
     got: dict[tuple[str, str], bytes] = {}
     page.get_by_role("button", name="Export").click()
     for what, formats in FILES.items():
@@ -331,7 +332,7 @@ def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, f
         assert cell in got["Table", "LaTeX"].decode()
         for what in ("Frontier", "Transfer"):
             assert f'"{row["key"]}"' in got[what, "HTML"].decode()
-    assert accuracies(page) == expected_accuracies(store, analysis.View())
+    assert accuracies(page) == expected_accuracies(store, aggregate.View())
     document = json.loads(got["Configs", "JSON"])
     assert sorted(run["config"]["seed"] for run in document["runs"]) == [
         seed for seed in range(4) for _ in range(CONFIGURATIONS)

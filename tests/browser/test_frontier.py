@@ -7,9 +7,9 @@ from lens.example_runs import example_recordings
 from lens.payload import payload
 from recorded import PAST, record
 
-from mgem_core import paired
-from mgem_core.lens import Setting, answers, module_of
-from mgem_core.lens_steps import steps_of
+from mgem_core.analysis import paired
+from mgem_core.lens.answers import Setting, answers, module_of
+from mgem_core.lens.steps import steps_of
 
 pytestmark = pytest.mark.slow
 POINTS = """([data, task, settings]) => {

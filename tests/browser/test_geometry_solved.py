@@ -6,7 +6,7 @@ import torch
 from components import FOLDER
 from geometry.examples import methods
 
-from mgem_core.direction import project
+from mgem_core.restriction.direction import project
 
 pytestmark = pytest.mark.slow
 SOLVE = "(cases) => cases.map(({ method, g, rows, knobs }) => directionOf(method, g, rows, knobs))"

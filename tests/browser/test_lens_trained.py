@@ -8,8 +8,8 @@ from people import open_address, wait_until_still
 from playwright.sync_api import expect
 from trained_store import trained_store
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 pytestmark = pytest.mark.slow
 LENS = "document.querySelector('.lens').lens"

@@ -11,8 +11,8 @@ from chaos import until
 from people import open_address
 from playwright.sync_api import expect
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 pytestmark = pytest.mark.slow
 SHORT = ["--tasks", "2", "--iterations", "30", "--memory", "20", "--probe-every", "10"]

@@ -5,8 +5,8 @@ from people import open_address
 from playwright.sync_api import expect
 from small_store import finish
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 pytestmark = pytest.mark.slow
 

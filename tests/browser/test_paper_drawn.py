@@ -8,7 +8,7 @@ import pytest
 from people import check_for_everyone, open_address, press, wait_until_still
 from playwright.sync_api import expect
 
-from mgem_core.paper import SHORT_SEEDS
+from mgem_core.paper.tables import SHORT_SEEDS
 from mgem_core.store import Store
 from mgem_core.streams import mnist
 

@@ -8,9 +8,9 @@ from lens.example_runs import example_recordings
 from lens.payload import payload
 from recorded import PAST, record
 
-from mgem_core.lens import Setting, answers, module_of
-from mgem_core.lens_steps import steps_of
-from mgem_core.surgery import RULES
+from mgem_core.lens.answers import Setting, answers, module_of
+from mgem_core.lens.steps import steps_of
+from mgem_core.restriction.surgery import RULES
 
 pytestmark = pytest.mark.slow
 KINDS = ("random", "conflict", "nearly parallel", "duplicate", "opposite", "zero", "all zero", "scaled", "few dimensions")

@@ -6,8 +6,8 @@ import pytest
 from people import check_for_everyone, finish, open_address, press, wait_until_still
 from playwright.sync_api import expect
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 pytestmark = pytest.mark.slow
 SPEC = SweepSpec(

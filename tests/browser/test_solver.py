@@ -5,8 +5,8 @@ import pytest
 from components import FOLDER
 from degenerate_vectors import make_degenerate
 
-from mgem_core.dual import RIDGE, Restriction, solve_module
-from mgem_core.lens_path import paths
+from mgem_core.restriction.dual import RIDGE, Restriction, solve_module
+from mgem_core.restriction.path import paths
 
 KINDS = ("random", "nearly parallel", "duplicate", "opposite", "zero", "tied", "scaled", "orthogonal to g")
 PROBLEMS, P = 504, 40

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mgem_core.cli import main
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished, Probed, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 BASE = {"tasks": 2, "iterations": 10, "memory": 20}
 

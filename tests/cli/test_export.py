@@ -6,10 +6,10 @@ import pytest
 from figures.exported import exported
 from filled_store import SMALL, filled_store
 
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
 from mgem_core.cli import main
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 
 @pytest.fixture

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from mgem_core import RunConfig, lens_steps, recordings, run
+from mgem_core import RunConfig, run
 from mgem_core.cli import main
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Probed, Snapped
 from mgem_core.home import store_path
-from mgem_core.lens import Setting, answers
-from mgem_core.recorder import Recorder
+from mgem_core.lens import recordings, steps
+from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.recorder import Recorder
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 BASE = {
     "tasks": 3,
@@ -124,8 +125,8 @@ def test_the_best_partition_is_told_as_modules_and_strengths(probes, capsys):
     for row in (best, gem):
         assert row["mix"] == pytest.approx(0.8 * row["x"] + 0.2 * row["y"])
     store = Store(store_path())
-    halves = [lens_steps.steps_of(recordings.of_run(store, one), 1) for one in (1, 2)]
-    held_out = lens_steps.joined(halves).at(slice(1, None, 2))
+    halves = [steps.steps_of(recordings.of_run(store, one), 1) for one in (1, 2)]
+    held_out = steps.joined(halves).at(slice(1, None, 2))
     x, _, batch_y = answers(held_out, [Setting(1, 2, gem["strength"][0], trigger="always")]).on_axes("unit", 0)
     assert (gem["x"], gem["batch_y"]) == pytest.approx((x.mean(), batch_y.mean()))
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from mgem_core import published
 from mgem_core.cli import main
-from mgem_core.paper import TABLES
+from mgem_core.paper import published
+from mgem_core.paper.tables import TABLES
 
 
 def test_the_printed_numbers_stand_beside_ours(home, capsys):

@@ -5,9 +5,9 @@ import json
 from small_store import finish
 
 from mgem_core.cli import main
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Started
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 
 def test_runs_lists_sweeps_and_runs(home, capsys):
@@ -86,7 +86,7 @@ def test_resume_says_what_happens_to_each_run(home, capsys):
 def test_runs_that_wait_for_other_code_are_listed_as_such(home, capsys, monkeypatch):
     folder, _ = home
     Store(folder / "runs.db").submit(SweepSpec(grid={"seed": [0, 1]}))
-    monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+    monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     assert main(["runs"]) == 0
     out = capsys.readouterr().out
     assert out.count("requested with other code, libraries or data than are installed here") == 3

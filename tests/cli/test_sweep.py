@@ -6,8 +6,8 @@ import json
 import pytest
 from small_store import small_store
 
+from mgem_core.analysis.estimate import Estimate
 from mgem_core.cli import main
-from mgem_core.estimate import Estimate
 from mgem_core.store import Store
 
 BAD = [
@@ -174,7 +174,7 @@ def test_a_sweep_whose_code_is_gone_ends_with_a_sentence(home, capsys, monkeypat
     """The code was edited while the command waited for its runs."""
 
     def edit(*options, wanted):
-        monkeypatch.setattr("mgem_core.keys.code_version", lambda *run: "newer")
+        monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
 
     monkeypatch.setattr("mgem_core.cli.sweep.ensure_runner", edit)
     assert main(["sweep", "--tasks", "1", "--seeds", "0,1"]) == 2

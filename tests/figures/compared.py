@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished, Probed, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 STRENGTHS = [0.0, 0.5, 1.0]
 

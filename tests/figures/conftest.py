@@ -1,8 +1,8 @@
 import pytest
 from filled_store import filled_store
 
-from mgem_core import frames, measurements
-from mgem_core.analysis import View
+from mgem_core.analysis import frames, measurements
+from mgem_core.analysis.aggregate import View
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from csv import DictReader
 
 import pandas as pd
 
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
 from mgem_core.figures.files import export
 from mgem_core.figures.selection import Selection
 from mgem_core.store import Store

@@ -5,11 +5,12 @@ import pytest
 from filled_store import SPEC
 
 from figures.exported import exported
-from mgem_core import RunConfig, frames
+from mgem_core import RunConfig
+from mgem_core.analysis import frames
 from mgem_core.cli import parse
+from mgem_core.config.keys import expected_keys
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures.configs import command
-from mgem_core.keys import expected_keys
-from mgem_core.sweeps import SweepSpec
 
 CONFIGS = [
     {},

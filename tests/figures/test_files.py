@@ -15,13 +15,14 @@ import pytest
 from filled_store import SMALL, SPEC, filled_store
 
 from figures.exported import exported, exported_csv
-from mgem_core import UsageError, frames, measurements
-from mgem_core.analysis import View
+from mgem_core import UsageError
+from mgem_core.analysis import frames, measurements
+from mgem_core.analysis.aggregate import View
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import FIGURES, _print
 from mgem_core.figures.files import file_name
 from mgem_core.figures.selection import Selection
 from mgem_core.store import Store
-from mgem_core.sweeps import SweepSpec
 
 PICTURES = [name for name, figure in FIGURES.items() if figure.printed]
 ON_SCREEN = [name for name, figure in FIGURES.items() if figure.screen]

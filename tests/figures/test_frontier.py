@@ -7,10 +7,11 @@ from filled_store import SMALL, filled_store
 
 from figures.exported import exported, exported_csv
 from figures.lines import drawn_line, legend
-from mgem_core import UsageError, analysis, frames, measurements
-from mgem_core.analysis import View
+from mgem_core import UsageError
+from mgem_core.analysis import aggregate, frames, measurements
+from mgem_core.analysis.aggregate import View
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import frontier, mark_points
-from mgem_core.sweeps import SweepSpec
 
 
 def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):
@@ -111,7 +112,7 @@ def test_the_envelope_is_that_of_methods_with_a_strength(points):
 def test_every_seed_is_a_faint_line_through_its_own_values(store):
     view = View(errors="seeds")
     points = measurements.points(store, frames.runs(store, 1), view)
-    runs = analysis.run_measures(frames.runs(store, 1), measurements.read_measurements(store, store.run_ids(1)), view)
+    runs = aggregate.run_measures(frames.runs(store, 1), measurements.read_measurements(store, store.run_ids(1)), view)
     figure = frontier.screen(points, view)
     faint = {trace["uid"]: trace for trace in figure["data"] if trace.get("meta") == "seeds"}
     expected: list[float | None] = []

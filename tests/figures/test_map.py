@@ -8,12 +8,13 @@ from matplotlib.colors import to_hex
 
 from figures.compared import STRENGTHS, compared_store
 from figures.exported import exported, exported_csv
-from mgem_core import UsageError, frames
-from mgem_core.analysis import View
+from mgem_core import UsageError
+from mgem_core.analysis import frames
+from mgem_core.analysis.aggregate import View
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import FIGURES, map
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import contrast
-from mgem_core.sweeps import SweepSpec
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_parentheses_are_around_what_cannot_be_told_from_zero(compared):
 
 def test_many_cells_are_corrected_for_together(compared):
     """Holm's p is never below that of one cell alone, and the smallest is multiplied by the number of cells."""
-    from mgem_core import paired
+    from mgem_core.analysis import paired
 
     cells = cells_of(compared).dropna(subset=["value"])
     _, tables = paired.shared_tables(Selection(compared, 1).runs_to_compare())
@@ -133,7 +134,7 @@ def test_latex_has_the_texts_of_the_cells(compared):
 def test_one_line_alone_has_nothing_to_be_compared_with(tmp_path):
     from filled_store import SMALL, filled_store
 
-    from mgem_core.sweeps import SweepSpec
+    from mgem_core.config.sweeps import SweepSpec
 
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.0, 1.0]}))
     for name in ("map", "seeds"):

@@ -6,12 +6,12 @@ import pytest
 from filled_store import SMALL, filled_store
 
 from figures.exported import exported, exported_csv
-from mgem_core import analysis, frames, measurements
-from mgem_core.analysis import View
+from mgem_core.analysis import aggregate, frames, measurements
+from mgem_core.analysis.aggregate import View
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Started
 from mgem_core.figures import _latex, _print, matrices
 from mgem_core.figures.selection import Selection
-from mgem_core.sweeps import SweepSpec
 
 
 def as_data(named: dict[str, np.ndarray], tasks: Sequence[str | None] = (None,) * 20) -> pd.DataFrame:
@@ -25,7 +25,7 @@ def test_a_matrix_is_the_mean_over_finished_seeds(tmp_path):
     frame = exported_csv(store, "matrix")
     runs = frames.runs(store, 1)
     assert list(dict.fromkeys(frame["name"])) == [
-        analysis.title(row) for _, row in measurements.points(store, runs, View()).iterrows()
+        aggregate.title(row) for _, row in measurements.points(store, runs, View()).iterrows()
     ]
     for name, ids in (("GEM at q = 0", [1]), ("GEM at q = 0.1", [2, 9]), ("Single", [7, 14])):
         rows = frame[frame["name"] == name]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mgem_core import UsageError
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
 from mgem_core.figures import networks
 
 

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 from mgem_core import RunConfig
-from mgem_core.cells import Result
 from mgem_core.figures.paper_differences import in_words, row_differences, with_differences
 from mgem_core.figures.paper_table import Entry
-from mgem_core.paper import TABLES
+from mgem_core.paper.selection import Result
+from mgem_core.paper.tables import TABLES
 
 ROWS = {row.label: row for row in TABLES["table-1-permutations"].rows}
 GEM = {1: 80.0, 2: 70.0, 3: 90.0, 4: 85.0, 5: 60.0}  # seeds differ much more than methods

@@ -5,8 +5,8 @@ import pytest
 
 from figures.compared import compared_store
 from figures.exported import exported, exported_csv
-from mgem_core import paired
-from mgem_core.analysis import DIFFERENCES, View
+from mgem_core.analysis import paired
+from mgem_core.analysis.aggregate import DIFFERENCES, View
 from mgem_core.figures import seeds
 from mgem_core.figures.selection import Selection
 

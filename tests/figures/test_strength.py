@@ -8,10 +8,11 @@ from filled_store import SMALL, filled_store
 
 from figures.exported import exported, exported_csv
 from figures.lines import legend
-from mgem_core import UsageError, frames, measurements
-from mgem_core.analysis import View
+from mgem_core import UsageError
+from mgem_core.analysis import frames, measurements
+from mgem_core.analysis.aggregate import View
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import strength
-from mgem_core.sweeps import SweepSpec
 
 
 def of_lines(figure):

@@ -3,9 +3,9 @@ import pandas as pd
 from filled_store import SMALL, filled_store
 
 from figures.exported import exported
-from mgem_core import measurements
+from mgem_core.analysis import measurements
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import _latex
-from mgem_core.sweeps import SweepSpec
 from mgem_core.text import mean_and_error
 
 

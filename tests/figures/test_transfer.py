@@ -6,11 +6,11 @@ from matplotlib.collections import PathCollection
 
 from figures.exported import exported
 from figures.lines import drawn_line, legend
-from mgem_core.analysis import View
+from mgem_core.analysis.aggregate import View
+from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import transfer
 from mgem_core.figures._labels import SCREEN
 from mgem_core.figures.selection import Selection
-from mgem_core.sweeps import SweepSpec
 
 
 def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):

@@ -1,0 +1,149 @@
+"""Results that come with the tool: finished runs as lines of JSON, a file per table or figure of the paper.
+
+`mgem publish` writes these files from stores; nobody edits them by hand. A line may also say what the lens answers for a
+configuration at the recorded steps of another run (`recorded.py`); it has no accuracies.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mgem_core.analysis import frames
+from mgem_core.analysis.aggregate import Measurements
+from mgem_core.analysis.measurements import measurements, read_measurements
+from mgem_core.config.sweeps import configuration_of
+from mgem_core.errors import UsageError
+from mgem_core.home import replace_file
+from mgem_core.store import Store
+from mgem_core.version import VERSION
+
+FOLDER = Path(__file__).parent
+NUMBERS = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
+MEASURED_OUTSIDE = ("peak_memory_mb",)  # of the process that trained the run; only some lines have it
+STEPS_OF = "steps_of"  # of a line that the lens answered: where, like "4 recorded steps of GEM, strength 0.5"
+Line = dict[str, Any]
+
+
+def pack(store: Store, runs: Sequence[int] | None = None) -> list[Line]:
+    """A line for each finished run among these, or among all."""
+    records = [record for record in store.run_records(runs) if record["status"] == "finished"]
+    measured = read_measurements(store, [record["id"] for record in records])
+    return [_line(record, measured[record["id"]]) for record in records]
+
+
+def _line(record: dict[str, Any], measured: Measurements) -> Line:
+    return {
+        **{name: record[name] for name in ("label", "status")},
+        **{name: rounded(record[name], 7) for name in NUMBERS},
+        "matrix": [[value if value is None else round(value, 2) for value in row] for row in record["matrix"]],
+        "pairs": {f"{s},{t}": [rounded(value, 6) for value in values] for (s, t), values in measured.pairs.items()},
+        **{"fingerprint": record["fingerprint"], "version": VERSION, "config": record["config"]},
+    }
+
+
+def rounded(value: float | None, digits: int) -> float | None:
+    """So many significant digits; what is not a number becomes None, as JSON has no NaN."""
+    return None if value is None or not np.isfinite(value) else float(f"{value:.{digits}g}")
+
+
+def append(path: Path, lines: Iterable[Line]) -> int:
+    """Add the lines whose runs are not in the file yet (same config); return their number."""
+    before = _lines(path) if path.exists() else []
+    known, new = set(map(_identity, before)), []
+    for line in lines:
+        if (identity := _identity(line)) not in known:
+            known.add(identity)
+            new.append(line)
+    replace_file(path, b"".join(_text(line) + b"\n" for line in (*before, *new)))
+    return len(new)
+
+
+def _text(line: Line) -> bytes:
+    return json.dumps(line, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _identity(line: Line) -> tuple[str, int, str]:
+    """What was trained, and what the lens answered for the same config, are two results."""
+    return configuration_of(_stored(line)), line["config"]["seed"], line.get(STEPS_OF, "")
+
+
+def _stored(line: Line) -> str:
+    """The config as a store holds it."""
+    return json.dumps(line["config"], separators=(",", ":"))
+
+
+def _check(line: Line) -> None:
+    """Raise an error unless it is a line as `pack` makes them."""
+    _text(line)  # it can be written again: no NaN, no lone surrogates
+    _identity(line)
+    _measurements(line)
+    if not all(isinstance(line["config"][name], int) for name in ("seed", "tasks")):
+        raise ValueError("config")
+    if not isinstance(line["label"], str):
+        raise ValueError("label")
+    for name in NUMBERS:
+        if not (line[name] is None or (isinstance(line[name], float | int) and isfinite(line[name]))):
+            raise ValueError(name)
+
+
+def _lines(path: Path) -> list[Line]:
+    lines = []
+    for number, text in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            line = json.loads(text)
+            _check(line)
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
+            raise UsageError(f"line {number} of {path} is not the result of a run; write it with mgem publish.") from None
+        lines.append(line)
+    return lines
+
+
+def read(name: str, folder: Path | None = None) -> tuple[pd.DataFrame, dict[int, Measurements]]:
+    """The runs of a file, as frames.runs returns them, and what each has measured, by its id; none if it is missing.
+
+    It is one of those that come with the tool, unless a folder is given. Both are shared by all callers, who must not
+    change them.
+    """
+    path = (folder or FOLDER) / f"{name}.jsonl"
+    return _read(path, version(name, folder)) if path.exists() else _frame([])
+
+
+def version(name: str, folder: Path | None = None) -> int:
+    """Another number whenever the file was written again; 0 if it is missing."""
+    path = (folder or FOLDER) / f"{name}.jsonl"
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+@lru_cache(maxsize=32)
+def _read(path: Path, version: int) -> tuple[pd.DataFrame, dict[int, Measurements]]:
+    """A file of another version is read again."""
+    return _frame(_lines(path))
+
+
+def _frame(lines: Sequence[Line]) -> tuple[pd.DataFrame, dict[int, Measurements]]:
+    columns = [*frames.COLUMNS, *MEASURED_OUTSIDE, STEPS_OF, "config"]
+    of_ended_runs = {"attempts": 1, "step": 0, "progress": 1.0}
+    records = [
+        {**of_ended_runs, **line, "id": number, "task": line["config"]["tasks"], "config": _stored(line)}
+        for number, line in enumerate(lines, 1)
+    ]
+    frame = pd.DataFrame(records, columns=columns)
+    frame = frame.astype(dict.fromkeys([*NUMBERS, *MEASURED_OUTSIDE], float))
+    return frames.with_fields(frame), {number: _measurements(line) for number, line in enumerate(lines, 1)}
+
+
+def _measurements(line: Line) -> Measurements:
+    pairs = {tuple(map(int, pair.split(","))): _floats(values) for pair, values in line["pairs"].items()}
+    return measurements(
+        {(s, t): values for (s, t), values in pairs.items()}, np.array([*map(_floats, line["matrix"])], float)
+    )
+
+
+def _floats(values: Sequence[float | None]) -> list[float]:
+    return [np.nan if value is None else value for value in values]

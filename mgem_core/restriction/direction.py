@@ -1,0 +1,165 @@
+"""Gradient and memory rows → the direction z in which the parameters move: the part of the GEM family that handles tensors.
+
+It knows vectors, but no network. The dual problem, which needs their inner products alone, is solved in `dual.py`:
+
+    b = G g,  A = G Gᵀ  →  v  →  z_d = g_d + G_dᵀ v_d  for every module d
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mgem_core.restriction import dual
+
+Modules = list[list[slice]]  # of each module, its slices of the P parameters
+PANEL = 16  # rows
+DOUBLE_AT_ONCE = 1 << 16  # columns that are converted to double precision at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class Direction(dual.Solution):
+    z: Tensor  # [P]
+
+
+def project(
+    gradient: Tensor,
+    rows: Tensor,
+    modules: Sequence[slice | Sequence[slice]] = (slice(None),),
+    strength: float | Sequence[float] = 0.0,
+    strength_kind: dual.StrengthKind = "dual-floor",
+    solver: dual.Solver = "exact",
+    trigger: dual.Trigger = "violation",
+    ridge: float = dual.RIDGE,
+    ridge_kind: dual.RidgeKind = "relative",
+) -> Direction:
+    """gradient [P], rows [C, P] → z [P], v [D, C]; a module is a slice of the P parameters, or several."""
+    g, G = torch.as_tensor(gradient).detach(), torch.as_tensor(rows).detach()
+    dtype = torch.promote_types(torch.promote_types(g.dtype, G.dtype), torch.float32)
+    g, G = g.to(dtype), G.to(dtype)
+    if g.ndim != 1 or G.ndim != 2 or G.shape[1] != len(g):
+        raise ValueError(f"gradient has shape {tuple(g.shape)} and rows {tuple(G.shape)}; they must be [P] and [C, P]")
+    if any(not list(_pieces(module)) for module in modules):
+        raise ValueError("a module is empty; every module must be a slice of the parameters, or several")
+    pieces = [(piece, d) for d, module in enumerate(modules) for piece in _pieces(module)]
+    covered = torch.zeros(len(g), dtype=torch.int)
+    for piece, _ in pieces:
+        covered[piece] += 1
+    if not (covered == 1).all():
+        raise ValueError("modules must cover every parameter exactly once")
+    knobs = dual.Restriction(strength, strength_kind, solver, trigger, ridge, ridge_kind)
+    slices = [list(_pieces(module)) for module in modules]
+    solution = solve(g, G, slices, knobs)
+    return Direction(z=update_direction(g, G, solution.v, slices), **vars(solution))
+
+
+def module_slices(sizes: Sequence[int], module_of: Sequence[int]) -> Modules:
+    """The slices of each module, from the size and the module of every tensor; tensors side by side share a slice."""
+    modules: Modules = [[] for _ in range(max(module_of) + 1)]
+    start = 0
+    for size, d in zip(sizes, module_of, strict=True):
+        if modules[d] and modules[d][-1].stop == start:
+            modules[d][-1] = slice(modules[d][-1].start, start + size)
+        else:
+            modules[d].append(slice(start, start + size))
+        start += size
+    return modules
+
+
+def solve(g: Tensor, G: Tensor, modules: Modules, knobs: dual.Restriction) -> dual.Solution:
+    """g [P], G [C, P] → v of every module: b = G g first, and A = G Gᵀ where the module is to be restricted."""
+    pieces = [[(g[piece], G[:, piece]) for piece in module] for module in modules]
+    b = torch.stack([_sum([G_d @ g_d for g_d, G_d in module]) for module in pieces])
+
+    def gram_of(d: int) -> Tensor:
+        return _sum([gram(G_d) for _, G_d in pieces[d]])
+
+    if not computes_all_at_once(g):
+        return dual.solve_modules(b.double().numpy(), lambda d: gram_of(d).double().numpy(), knobs)
+    A = torch.stack([gram_of(d) for d in range(len(modules))])
+    products = torch.cat([b[:, None], A], dim=1).cpu().double().numpy()
+    return dual.solve_modules(products[:, 0], lambda d: products[d, 1:], knobs)
+
+
+def computes_all_at_once(g: Tensor) -> bool:
+    """A GPU computes b and A together, because waiting for b to decide whether A is needed costs more than A."""
+    return not g.is_cpu
+
+
+def gram(G: Tensor) -> Tensor:
+    """A = G Gᵀ [C, C]; on the CPU in panels of 16 columns, because MKL needs twice as long for 19 rows at once."""
+    C = len(G)
+    if C <= PANEL or computes_all_at_once(G):
+        return G @ G.T
+    A = G.new_empty(C, C)
+    for start in range(0, C, PANEL):
+        end = start + PANEL
+        A[start:, start:end] = G[start:] @ G[start:end].T
+        A[start:end, end:] = A[end:, start:end].T
+    return A
+
+
+def update_direction(g: Tensor, G: Tensor, v: np.ndarray, modules: Modules, out: Tensor | None = None) -> Tensor:
+    """z_d = g_d + G_dᵀ v_d for every module d, in `out` if it is given.
+
+    Where v_d = 0, z_d is g_d to the last bit, and z is g itself if all are.
+    """
+    if not v.any():
+        return g
+    z, G_T = g.clone() if out is None else out.copy_(g), G.T
+    v_on_device = torch.as_tensor(v, dtype=g.dtype, device=g.device).unbind()
+    for d in np.flatnonzero(v.any(axis=1)):
+        for piece in modules[d]:
+            z[piece].addmv_(G_T[piece], v_on_device[d])
+    return z
+
+
+def rescale(z: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
+    """z with the length of g, and the factor; a strength then decides the direction of a step, not its length."""
+    length = torch.linalg.vector_norm(z)
+    factor = torch.where(length > 0, torch.linalg.vector_norm(g) / length, 1.0)
+    return z * factor, factor
+
+
+def grams(vectors: Sequence[Sequence[Tensor]]) -> np.ndarray:
+    """Vectors, each given as L tensors → per tensor their inner products in double precision: S [L, M, M]."""
+    stacks = [torch.stack([part.flatten() for part in parts]) for parts in zip(*vectors, strict=True)]
+    return torch.stack([_gram_in_double(stack) for stack in stacks]).cpu().numpy()
+
+
+def _gram_in_double(stack: Tensor) -> Tensor:
+    """[M, P] → [M, M]; piece by piece, because a copy of all in double precision may not fit into memory."""
+    return _sum([gram(piece) for piece in map(_double, stack.split(DOUBLE_AT_ONCE, dim=1))])
+
+
+def _double(piece: Tensor) -> Tensor:
+    """In double precision, which not every device has."""
+    return (piece.cpu() if piece.device.type == "mps" else piece).double()
+
+
+def products_with(z: Sequence[Tensor], vectors: Sequence[Sequence[Tensor]]) -> tuple[np.ndarray, np.ndarray]:
+    """⟨vector, z⟩ and ‖vector‖² of each vector, all given as a tensor per parameter; summed up in double precision."""
+    products = [
+        torch.stack(
+            [
+                torch.stack([(part * z_l).sum(dtype=torch.float64), part.square().sum(dtype=torch.float64)])
+                for part, z_l in zip(vector, z, strict=True)
+            ]
+        ).sum(0)
+        for vector in vectors
+    ]
+    with_z, squares = torch.stack(products).T.cpu().numpy()
+    return with_z, squares
+
+
+def _sum(parts: Sequence[Tensor]) -> Tensor:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def _pieces(module: slice | Sequence[slice]) -> Sequence[slice]:
+    return [module] if isinstance(module, slice) else module
