@@ -5,7 +5,8 @@
     ∂/∂W_l = δ_lᵀ a_{l−1}                                 ∂/∂b_l = Σ δ_l
 
 A memory row is the sum over its own samples, so all rows are one batched product per layer, and the batch of the step
-shares the pass. `tests/test_linear_chain.py` compares everything with autograd, `perf/step.py` measures what it saves.
+shares the pass. `tests/gradients/test_linear_chain.py` compares it with autograd, and `perf/step.py` measures what it
+saves.
 """
 
 from __future__ import annotations

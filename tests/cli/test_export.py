@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from figures.exported import exported
+from exported import exported
 from filled_store import SMALL, filled_store
 
 from mgem_core.analysis.aggregate import View

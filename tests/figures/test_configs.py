@@ -2,9 +2,9 @@ import json
 import shlex
 
 import pytest
+from exported import exported
 from filled_store import SPEC
 
-from figures.exported import exported
 from mgem_core import RunConfig
 from mgem_core.analysis import frames
 from mgem_core.cli import parse

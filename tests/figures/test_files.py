@@ -12,9 +12,9 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from exported import exported, exported_csv
 from filled_store import SMALL, SPEC, filled_store
 
-from figures.exported import exported, exported_csv
 from mgem_core import UsageError
 from mgem_core.analysis import frames, measurements
 from mgem_core.analysis.aggregate import View

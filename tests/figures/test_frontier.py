@@ -3,10 +3,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from exported import exported, exported_csv
 from filled_store import SMALL, filled_store
+from lines import drawn_line, legend
 
-from figures.exported import exported, exported_csv
-from figures.lines import drawn_line, legend
 from mgem_core import UsageError
 from mgem_core.analysis import aggregate, frames, measurements
 from mgem_core.analysis.aggregate import View

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from compared import STRENGTHS, compared_store
+from exported import exported, exported_csv
 from filled_store import SMALL, filled_store
 from matplotlib.colors import to_hex
 
-from figures.compared import STRENGTHS, compared_store
-from figures.exported import exported, exported_csv
 from mgem_core import UsageError
 from mgem_core.analysis import frames
 from mgem_core.analysis.aggregate import View

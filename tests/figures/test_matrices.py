@@ -3,9 +3,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pytest
+from exported import exported, exported_csv
 from filled_store import SMALL, filled_store
 
-from figures.exported import exported, exported_csv
 from mgem_core.analysis import aggregate, frames, measurements
 from mgem_core.analysis.aggregate import View
 from mgem_core.config.sweeps import SweepSpec

@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from test_cells import ROWS, TABLE, run
+from paper_runs import ROWS, TABLE, run
 
 from mgem_core.figures.paper_files import FORMATS, as_file
 from mgem_core.figures.paper_table import entries

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 import runner_process
+from exported import exported, exported_csv
 from filled_store import filled_store
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import mgem_core
-from figures.exported import exported, exported_csv
 from mgem_core import figures
 from mgem_core.cli import main
 from mgem_core.figures import FIGURES

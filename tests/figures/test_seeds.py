@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from compared import compared_store
+from exported import exported, exported_csv
 
-from figures.compared import compared_store
-from figures.exported import exported, exported_csv
 from mgem_core.analysis import paired
 from mgem_core.analysis.aggregate import DIFFERENCES, View
 from mgem_core.figures import seeds

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from exported import exported, exported_csv
 from filled_store import SMALL, filled_store
+from lines import legend
 
-from figures.exported import exported, exported_csv
-from figures.lines import legend
 from mgem_core import UsageError
 from mgem_core.analysis import frames, measurements
 from mgem_core.analysis.aggregate import View

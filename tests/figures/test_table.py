@@ -1,8 +1,8 @@
 import numpy as np
 import pandas as pd
+from exported import exported
 from filled_store import SMALL, filled_store
 
-from figures.exported import exported
 from mgem_core.analysis import measurements
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import _latex

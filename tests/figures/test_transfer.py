@@ -1,11 +1,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from exported import exported
 from filled_store import SMALL, filled_store
+from lines import drawn_line, legend
 from matplotlib.collections import PathCollection
 
-from figures.exported import exported
-from figures.lines import drawn_line, legend
 from mgem_core.analysis.aggregate import View
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import transfer

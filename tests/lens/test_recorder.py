@@ -18,7 +18,7 @@ from mgem_core.lens.answers import Setting, answers
 from mgem_core.lens.recorder import Recorder, named_gradients
 from mgem_core.lens.steps import steps_of
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
 def model_and_gradients(count=4):

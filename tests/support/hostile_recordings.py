@@ -261,5 +261,5 @@ def _peak_mb() -> float | None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1] / "app"))
+    sys.path.insert(0, str(Path(__file__).parents[2] / "app"))
     print(json.dumps(open_all(Path(sys.argv[1]))))

@@ -11,7 +11,7 @@ from test_engine import METHODS, SHORT
 
 from mgem_core import RunConfig, run
 
-SCRIPT = Path(__file__).with_name("killable.py")
+SCRIPT = Path(__file__).parents[1] / "support" / "killable.py"
 
 
 def go(config: RunConfig, checkpoint: Path, events: int | None, delay: float) -> tuple[str, str | None]:

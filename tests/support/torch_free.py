@@ -10,7 +10,7 @@ import sys
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 APP = ROOT / "app"
 PAGES = sorted(APP.glob("*/page.py"))
 FORBIDDEN = ("torch", "torchvision", "ray")

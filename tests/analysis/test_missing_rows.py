@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from explore.configuration_table import table_rows
-from figures.exported import exported
+from exported import exported
 from runs.curves import describe_matrix, mean_accuracies
 from small_store import finish
 

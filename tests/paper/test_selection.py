@@ -5,25 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from paper_runs import ROWS, TABLE, run
 
-from mgem_core import RunConfig
-from mgem_core.config.sweeps import configuration_of
 from mgem_core.paper.selection import Mean, difference, find_result, in_words
-from mgem_core.paper.tables import TABLES, Cell
-
-TABLE = TABLES["table-1-permutations"]
-ROWS = {row.label: row for row in TABLE.rows}
-
-
-def run(seed=0, acc=80.0, validation=None, status="finished", label="GEM", scale="short", share=0.1, **fields):
-    """A row of frames.runs."""
-    config = RunConfig(**{**TABLE.scale(scale), **ROWS[label].fields, "validation": share, "seed": seed, **fields})
-    stored = config.canonical().stored()
-    return {
-        **RunConfig.model_validate_json(stored).model_dump(),
-        **{"status": status, "acc": acc, "fwd": acc + 5, "bwd": -5.0, "validation_acc": validation},
-        "configuration": configuration_of(stored),
-    }
+from mgem_core.paper.tables import Cell
 
 
 def result(*runs, label="GEM", scale="short"):

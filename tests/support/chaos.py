@@ -1,6 +1,6 @@
 """kill -9 a worker, the process workers are forked from, the runner or the command that waits, at random moments.
 
-python tests/chaos.py --moments 20. Only kills that interrupt training count."""
+python tests/support/chaos.py --moments 20. Only kills that interrupt training count."""
 
 import argparse
 import json

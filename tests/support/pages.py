@@ -5,7 +5,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-MAIN = Path(__file__).parents[1] / "app" / "dashboard.py"
+MAIN = Path(__file__).parents[2] / "app" / "dashboard.py"
 PAGES = ("lens", "explore", "runs", "paper")  # that show what is in the store; Geometry needs none
 
 
