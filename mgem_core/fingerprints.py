@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent
 FOLDERS = ("learners", "streams", "networks")  # every file there is part of some run
 CORE = (
-    *("restriction/partition", "restriction/dual", "restriction/direction"),
+    *("restriction/partition", "restriction/restriction", "restriction/dual", "restriction/direction"),
     *("gradients/memory", "gradients/linear_chain", "gradients/rows", "gradients/devices"),
     *("training/evaluation", "training/probes", "training/engine", "training/checkpoints", "training/step_means"),
     *("metrics", "randomness"),

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from mgem_core.restriction.direction import project
-from mgem_core.restriction.dual import StrengthKind
+from mgem_core.restriction.restriction import StrengthKind
 
 
 def nasty_rows(rng: np.random.Generator, P: int) -> np.ndarray:

@@ -11,10 +11,10 @@ import pandas as pd
 from mgem_core import RunConfig, networks, run
 from mgem_core.analysis import paired
 from mgem_core.events import Snapped
-from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.answers import answers
 from mgem_core.lens.recordings import Recording
 from mgem_core.lens.steps import Steps, steps_of
-from mgem_core.restriction.dual import Trigger
+from mgem_core.restriction.restriction import Restriction, Trigger
 from mgem_core.text import signed
 
 BENCHMARKS = ("mnist5k-permutations", "mnist5k-rotations", "mnist5k-split")
@@ -50,7 +50,7 @@ def points(steps: list[Steps], trigger: Any) -> pd.DataFrame:
     """Of each line, strength and seed: ⟨g_s,z⟩/‖z‖ and ⟨g_t,z⟩/‖z‖, means over the recorded steps."""
     rows = []
     for line, fields in LINES.items():
-        settings = [Setting(strength=strength, trigger=trigger, **fields) for strength in STRENGTHS]
+        settings = [Restriction(strength=strength, trigger=trigger, **fields) for strength in STRENGTHS]
         for seed, of_seed in enumerate(steps):
             x, y, _ = (values.mean(axis=1) for values in answers(of_seed, settings).on_axes("unit", 0))
             rows += [{"line": line, "seed": seed, "q": q, "x": a, "y": b} for q, a, b in zip(STRENGTHS, x, y, strict=True)]

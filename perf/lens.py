@@ -9,10 +9,10 @@ import numpy as np
 
 from mgem_core.events import Snapped
 from mgem_core.learners.gem import GEM
-from mgem_core.lens.answers import Setting, answers
-from mgem_core.lens.partitions import Mix, best_partition
+from mgem_core.lens.answers import answers
 from mgem_core.lens.steps import Steps
 from mgem_core.networks._layer import Layer
+from mgem_core.restriction.restriction import Restriction
 from mgem_core.store.recording import packed
 from mgem_core.training import probes
 from mgem_core.training.evaluation import Evaluation
@@ -40,7 +40,7 @@ def measure_answers(rounds: int) -> dict[str, float]:
     for past, splits in ((1, 6), (2, 6), (4, 4)):
         steps = drawn_steps(past, splits)
         settings = [
-            Setting(modules, k, q, trigger=trigger)
+            Restriction(modules, k, q, trigger=trigger)
             for trigger in ("always", "violation")
             for modules in range(1, TENSORS + 1)
             for k in range(1, splits + 1)
@@ -49,8 +49,6 @@ def measure_answers(rounds: int) -> dict[str, float]:
         ][:1000]
         rows = f"{past} × {splits} memory rows"
         work[f"{len(settings)} configurations, {rows}"] = partial(answers, steps, settings)
-        search = partial(best_partition, steps, Setting(splits=splits, trigger="always"), STRENGTHS[::3], Mix())
-        work[f"best partition, {rows}"] = search
     return best_of(rounds, work)
 
 

@@ -21,10 +21,11 @@ from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.measurements import read_measurements
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.lens import recordings
-from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.answers import answers
 from mgem_core.lens.steps import Steps, steps_of
 from mgem_core.networks._layer import Layer
 from mgem_core.restriction import partition
+from mgem_core.restriction.restriction import Restriction
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
 from mgem_core.store import Store
@@ -62,7 +63,7 @@ def recorded_steps(store: Store, benchmark: str) -> list[Steps]:
     return [steps_of(recordings.of_run(store, run), 1) for run in runs.sort_values("seed")["id"]]
 
 
-def predicted(steps: Steps, settings: Sequence[Setting]) -> np.ndarray:
+def predicted(steps: Steps, settings: Sequence[Restriction]) -> np.ndarray:
     """x and y of each setting [2, settings], means over the recorded steps."""
     x, y, _ = answers(steps, settings).on_axes("unit", 0)
     return np.asarray(np.stack([x, y]).mean(axis=2))
@@ -74,7 +75,7 @@ def orders(store: Store, benchmark: str, steps: Sequence[Steps]) -> pd.DataFrame
     grid: dict[str, list[Any]] = {"modules": modules, "splits": SPLITS, "strength": STRENGTHS, "seed": SEEDS}
     runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid))
     keys = list(product(modules, SPLITS, STRENGTHS))
-    settings = [Setting(*key, **HOW) for key in keys]
+    settings = [Restriction(*key, **HOW) for key in keys]
     lens = np.stack([predicted(one, settings) for one in steps])  # [seeds, 2, settings]
     floors = np.array([splits * q for _, splits, q in keys])
     predictions = {"x": lens[:, 0], "y": lens[:, 1], "bwd": lens[:, 0], "fwd": lens[:, 1], "acc": lens.sum(axis=1)}
@@ -118,7 +119,7 @@ def frontier_rows(steps: Sequence[Steps], modules: Sequence[Any]) -> pd.DataFram
     """What the lens predicts of each partition at each strength, as `paired` takes it."""
     rows = []
     for seed, one in enumerate(steps):
-        settings = [Setting(each, 1, q, **HOW) for each in modules for q in CURVE]
+        settings = [Restriction(each, 1, q, **HOW) for each in modules for q in CURVE]
         for setting, (x, y) in zip(settings, predicted(one, settings).T, strict=True):
             rows.append({"line": str(setting.modules), "q": setting.strength, "seed": seed, "x": x, "y": y})
     return pd.DataFrame(rows).assign(is_finished=True, acc=np.nan, fwd=np.nan, bwd=np.nan)
@@ -150,7 +151,7 @@ def draw(axes: Axes, steps: Sequence[Steps], runs: pd.DataFrame) -> None:
         (1, 6, "#009E73", "d-mGEM(6)"),
         (layers, 6, "#CC79A7", "md-GEM, both"),
     ):
-        settings = [Setting(modules, splits, q, **HOW) for q in np.geomspace(0.01, 3.01, 60) - 0.01]
+        settings = [Restriction(modules, splits, q, **HOW) for q in np.geomspace(0.01, 3.01, 60) - 0.01]
         x, y = np.mean([predicted(one, settings) for one in steps], axis=0)
         axes.plot(x, y, color=color, lw=1.5, label=label)
         of = runs[(runs["modules"] == modules) & (runs["splits"] == splits)].groupby("strength")

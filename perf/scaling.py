@@ -10,7 +10,8 @@ from torch import Tensor
 from mgem_core import networks
 from mgem_core.gradients.memory import pack
 from mgem_core.gradients.rows import rows_and_batch
-from mgem_core.restriction import direction, dual, partition
+from mgem_core.restriction import direction, partition
+from mgem_core.restriction.restriction import Restriction
 from mgem_core.streams._stream import Batch
 from perf.setting import DIGITS, gem
 from perf.timing import save, take_turns
@@ -43,11 +44,12 @@ def make_step(
     rows = rows_and_batch(network, memory)
     module_of = partition.modules(networks.layers("mlp", (1, 28, 28), 10, width), modules)
     slices = direction.module_slices([p.numel() for p in network.parameters()], module_of)
-    knobs, batch = dual.Restriction(0.5, trigger="always"), one.stream.batch(past, one.stream.tasks[past].train[-10:])
+    restriction = Restriction(strength=0.5, trigger="always")
+    batch = one.stream.batch(past, one.stream.tasks[past].train[-10:])
 
     def step() -> Tensor:
         _, g, G = rows(batch)
-        return direction.update_direction(g, G, direction.solve(g, G, slices, knobs).v, slices)
+        return direction.update_direction(g, G, direction.solve(g, G, slices, restriction).v, slices)
 
     step()
     return step, sum(p.numel() for p in network.parameters()), _kept_bytes(rows, batch)

@@ -44,7 +44,7 @@ def parts_of(past: int, fields: dict[str, Any], rounds: int) -> dict[str, float]
         timed("  first layer forward", partial(torch.bmm, rows.x, rows.W_rows, out=rows.a_rows[0]))
         timed("  first layer rows", partial(torch.bmm, rows.x_T, rows.delta_rows[0].transpose(1, 2), out=rows.G_rows))
         timed("  lines of G", partial(torch.index_select, rows.G_used, 0, rows.places, out=rows.G_lines))
-        solution = timed("b, A and dual problem", partial(direction.solve, g, G, one.slices, one.knobs))
+        solution = timed("b, A and dual problem", partial(direction.solve, g, G, one.slices, one.restriction))
         timed("  b = G g", partial(torch.mv, G, g))
         timed("  A = G Gᵀ", partial(direction.gram, G))
         z = timed("z = g + Gᵀ v", partial(direction.update_direction, g, G, solution.v, one.slices, one.z))

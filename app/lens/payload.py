@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from mgem_core import UsageError
-from mgem_core.lens.answers import Setting, module_of, row_weights
+from mgem_core.lens.answers import module_of, row_weights
 from mgem_core.lens.recordings import Recording, Snapshot, factors_of
 from mgem_core.lens.steps import Steps, check_finite, snapshots_by_task
 from mgem_core.restriction import gram_factors, partition
+from mgem_core.restriction.restriction import Restriction
 
 MOST_NUMBERS = 4_000_000  # that are sent, 21 MB as text; of longer recordings, every second step, or every third …
 MOST_AT_ALL = 30_000_000  # where even one step of each task has more numbers; Streamlit sends at most 200 MB of text
@@ -91,7 +92,7 @@ def _used(recording: Recording, task: int, snapshots: Sequence[Snapshot]) -> dic
     """The settings of the run itself; None if they are unknown, or the recording cannot answer for them."""
     if not recording.used:
         return None
-    setting = Setting.of(recording.used)
+    setting = Restriction.of(recording.used)
     sizes, no_gram = np.stack([snapshot.sizes for snapshot in snapshots]), np.empty((0, 0, 0, 0))  # which is not needed
     steps = Steps(recording.name, task, recording.layers, recording.split_by, no_gram, sizes, np.empty(0, np.int64))
     try:

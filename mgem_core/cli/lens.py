@@ -17,27 +17,19 @@ from mgem_core.config.field_values import parse_modules, parse_strength, whole_n
 from mgem_core.events import number
 from mgem_core.home import store_path
 from mgem_core.lens import recordings
-from mgem_core.lens.answers import Setting, answers
-from mgem_core.lens.partitions import Mix, best_partition
+from mgem_core.lens.answers import answers
 from mgem_core.lens.recordings import Recording
-from mgem_core.lens.steps import Steps, joined, snapshots_by_task, steps_of
-from mgem_core.restriction import partition
+from mgem_core.lens.steps import snapshots_by_task, steps_of
+from mgem_core.restriction.restriction import CHOICES, Restriction
 from mgem_core.restriction.surgery import RULES
 from mgem_core.store import Store
 
 AXES = ("unit", "raw", "cosine")
 KNOBS = {  # options that all settings share; by default as the run had them
-    "strength_kind": "dual-floor, margin",
-    "strength_per": "split, task",
-    "solver": "exact, approx",
-    "trigger": "violation, always",
-    "step_length": "free, gradient",
+    name: words for name, words in CHOICES.items() if name != "ridge_kind"
 }
 LEGEND = """\
 x, y, batch y  ⟨g_s,z⟩, ⟨g_t,z⟩ and ⟨g,z⟩, mean over {snapshots} recorded steps, {axes}; ± standard error over seeds"""
-BEST_LEGEND = """\
-The partition and the strength of each module with the largest {share:g} x + {rest:g} y, chosen on every other recorded step
-and measured on those between; GEM is one module, with its strength chosen in the same way."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -51,24 +43,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strengths", default="0,0.1,0.3,1,3,10", metavar="X,Y", help="memory strengths [0,0.1,0.3,1,3,10]"
     )
-    for name, choices in KNOBS.items():
-        help = f"{choices} [as the run had it]"
-        parser.add_argument(f"--{name.replace('_', '-')}", choices=choices.split(", "), metavar="X", help=help)
+    for name, words in KNOBS.items():
+        help = f"{', '.join(words)} [as the run had it]"
+        parser.add_argument(f"--{name.replace('_', '-')}", choices=words, metavar="X", help=help)
     parser.add_argument("--rules", default="", metavar="X,Y", help=f"gradient surgery as well: {', '.join(RULES)}")
     parser.add_argument("--axes", default="unit", choices=AXES, metavar="X", help="unit (per ‖z‖), raw or cosine [unit]")
     pair = "past and current task, counted from 1, or mean [1 and the first task that was recorded]"
     parser.add_argument("--pair", default="", metavar="S,T", help=pair)
-    parser.add_argument("--best", action="store_true", help="the best groups of neighbouring layers, and their strengths")
-    parser.add_argument(
-        "--mix", type=float, default=0.5, metavar="A", help="of --best: the weight of x; that of y is 1 − A [0.5]"
-    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def _lens(options: argparse.Namespace) -> int:
     found = _recordings(options.of)
     pairs = _pairs(options.pair, found)
-    rows = _best_rows(options, found, pairs) if options.best else _rows(options, found, pairs)
+    rows = _rows(options, found, pairs)
     if options.json:
         print(json.dumps(rows, indent=2, allow_nan=False))
     else:
@@ -76,8 +64,6 @@ def _lens(options: argparse.Namespace) -> int:
         snapshots = sum(one.task in {t for _, t in pairs} for recording in found for one in recording.snapshots)
         axes = {"unit": "per unit ‖z‖", "raw": "as they are", "cosine": "as cosines"}[options.axes]
         print("\n" + LEGEND.format(snapshots=snapshots, axes=axes))
-        if options.best:
-            print(BEST_LEGEND.format(share=options.mix, rest=1 - options.mix))
     return 0
 
 
@@ -117,10 +103,10 @@ def _pairs(text: str, found: Sequence[Recording]) -> list[tuple[int, int]]:
     return [pair]
 
 
-def _settings(options: argparse.Namespace, used: dict[str, Any]) -> list[Setting]:
+def _settings(options: argparse.Namespace, used: dict[str, Any]) -> list[Restriction]:
     """Each combination of modules, splits and strengths, and the rules; what is not given is as the run had it."""
     given = {name: value for name in KNOBS if (value := getattr(options, name)) is not None}
-    base = Setting.of({**used, **given})
+    base = Restriction.of({**used, **given})
     rules = [rule for rule in options.rules.split(",") if rule]
     strengths = _read("strengths", options.strengths, parse_strength)
     settings = []
@@ -178,45 +164,9 @@ def _seeds(found: Sequence[Recording], error: np.ndarray) -> dict[str, Any]:
     return {"seeds": [one.seed for one in found], "x_error": number(error[0]), "y_error": number(error[1])}
 
 
-def _best_rows(
-    options: argparse.Namespace, found: Sequence[Recording], pairs: Sequence[tuple[int, int]]
-) -> list[dict[str, Any]]:
-    """Two rows for each number of splits: the best partition, and one module."""
-    if len(pairs) > 1:
-        raise UsageError("pair is 'mean'; the best partition is found for one pair, like 1,2.")
-    [(s, t)] = pairs
-    steps: Steps = joined([steps_of(recording, t) for recording in found])
-    settings = [one for one in _settings(options, found[0].used) if not one.rule]
-    strengths = [one.strength for one in settings if isinstance(one.strength, float)]
-    if len(strengths) < len(settings):
-        raise UsageError("strengths are given per past task; for --best, give numbers, like 0,0.5,3.")
-    rows = []
-    for splits in dict.fromkeys(one.splits for one in settings):
-        best = best_partition(
-            steps, replace(settings[0], splits=splits), list(dict.fromkeys(strengths)), Mix(options.mix, s, options.axes)
-        )
-        modules = partition.simplest_modules(steps.layers, best.module_of)
-        rows += [
-            {
-                "rule": "best",
-                "modules": modules,
-                "splits": splits,
-                "strength": list(best.strengths),
-                **_judged(best.judged_on),
-            },
-            {"rule": "gem", "modules": 1, "splits": splits, "strength": [best.gem_strength], **_judged(best.gem_judged_on)},
-        ]
-    return rows
-
-
-def _judged(judged: Any) -> dict[str, Any]:
-    names = ("x", "y", "batch_y", "norm_z")
-    return {name: number(getattr(judged, name)) for name in names} | {"mix": number(judged.value)}
-
-
 def _table(rows: Sequence[dict[str, Any]]) -> str:
     names = {"rule": "rule", "modules": "modules", "splits": "splits", "strength": "strength", "x": "x", "y": "y"}
-    names |= {"batch_y": "batch y", "norm_z": "‖z‖"} | ({"mix": "mix"} if "mix" in rows[0] else {})
+    names |= {"batch_y": "batch y", "norm_z": "‖z‖"}
     cells = [list(names.values()), *([_cell(row, name) for name in names] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(

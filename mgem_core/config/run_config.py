@@ -11,7 +11,16 @@ from mgem_core import learners, networks
 from mgem_core.config.field_values import domain_names, parse_domains, parse_modules, parse_strength, whole_number
 from mgem_core.learners import METHODS
 from mgem_core.restriction import partition
-from mgem_core.restriction.dual import RIDGE, RidgeKind, Solver, StrengthKind, Trigger
+from mgem_core.restriction.restriction import (
+    RIDGE,
+    Restriction,
+    RidgeKind,
+    Solver,
+    StepLength,
+    StrengthKind,
+    StrengthPer,
+    Trigger,
+)
 from mgem_core.streams import BENCHMARKS, Benchmark
 
 if TYPE_CHECKING:
@@ -46,14 +55,14 @@ class _CommonFields(BaseModel):
         0.5, description="memory strength, or one per past task, separated by commas"
     )
     strength_kind: StrengthKind = Field("dual-floor", description="v ≥ strength, or ⟨ĝ,z⟩ ≥ strength")
-    strength_per: Literal["split", "task"] = Field(
+    strength_per: StrengthPer = Field(
         "split", description="every split of a task's memory has the strength, or they share it (strength / K each)"
     )
     solver: Solver = Field("exact", description="quadprog, or the closed form")
     trigger: Trigger = Field(
         "violation", description="restrict a module only when the gradient violates a constraint of its memory, or always"
     )
-    step_length: Literal["free", "gradient"] = Field(
+    step_length: StepLength = Field(
         "free", description="the length of z: as the restriction makes it, or rescaled to that of the gradient"
     )
     ridge: float = Field(RIDGE, ge=0, description="added to the diagonal of the dual problem")
@@ -213,6 +222,11 @@ class _CommonFields(BaseModel):
         info = self.benchmark_info
         stream = info.open(self.tasks, self.seed, *([self.domain_names] if info.domains else []))
         return stream.hold_out(self.validation, self.seed)
+
+    @property
+    def restriction(self) -> Restriction:
+        """How this run restricts its gradient, as one value."""
+        return Restriction.of(dict(self))
 
     @property
     def module_of(self) -> partition.Partition:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mgem_core.figures import PlainFigure, _print, _screen
 from mgem_core.restriction import dual
+from mgem_core.restriction.restriction import Restriction
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -60,7 +61,7 @@ def _panel(title: str, rows: Floats, names: tuple[str, ...]) -> Panel:
 
 def nearest_allowed(g: Floats, rows: Floats) -> Floats:
     """z = g + Gᵀv, v from the dual problem at strength 0."""
-    solution = dual.solve_module(rows @ rows.T, rows @ g, dual.Restriction())
+    solution = dual.solve_module(rows @ rows.T, rows @ g, float(g @ g), Restriction(strength=0.0))
     return np.asarray(g + rows.T @ solution.v)
 
 

@@ -16,7 +16,7 @@ from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
 from mgem_core.learners._reservoir import Sample, batch_of
 from mgem_core.randomness import rng
-from mgem_core.restriction import dual
+from mgem_core.restriction.restriction import Restriction
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mgem_core.config import RunConfig
     from mgem_core.streams._stream import Stream
 
-CLOSED_FORM = dual.Restriction(solver="approx")  # exact for a single row
+CLOSED_FORM = Restriction(strength=0.0, solver="approx")  # exact for a single row
 
 
 class AGEM(Learner):

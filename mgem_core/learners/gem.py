@@ -10,7 +10,8 @@ from mgem_core.errors import UsageError
 from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner, Step
 from mgem_core.randomness import rng
-from mgem_core.restriction import dual, partition
+from mgem_core.restriction import partition
+from mgem_core.restriction.restriction import FIELDS
 
 if TYPE_CHECKING:
     import torch
@@ -28,7 +29,7 @@ SMALLER_SAFE_SUM = 8.0  # with larger ones, with the closed form, which corrects
 class GEM(Learner):
     def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
         super().__init__(config, stream, device)
-        self.slices = self.module_slices()
+        self.slices, self.restriction = self.module_slices(), config.restriction
         self.remembered: list[np.ndarray] = []  # the images in the memory of each past task
         self._rebuild_rows()
 
@@ -38,9 +39,9 @@ class GEM(Learner):
         if self.gradients is None:
             return super().observe(task, step, indices)
         loss, g, G = self.gradients(self.stream.batch(task, indices))
-        solution, scale = direction.solve(g, G, self.slices, self.knobs), None
+        solution, scale = direction.solve(g, G, self.slices, self.restriction), None
         z = direction.update_direction(g, G, solution.v, self.slices, out=self.z)
-        if self.config.step_length == "gradient":
+        if self.restriction.step_length == "gradient":
             z, scale = direction.rescale(z, g)
         memory_z = (self.shares * solution.rows_z.reshape(self.shares.shape)).sum(axis=1)
         split, violated = self.gradients.split, float(solution.violated.mean())
@@ -76,7 +77,7 @@ class GEM(Learner):
                 raise UsageError(f"splits is {splits}; {error} (here: of task {task + 1}).") from None
 
     def _rebuild_rows(self) -> None:
-        """Make the memory rows, and a strength for each of them, from the remembered images."""
+        """Make the memory rows from the remembered images."""
         import torch
 
         from mgem_core.gradients.rows import rows_and_batch
@@ -88,11 +89,6 @@ class GEM(Learner):
         self.z = torch.empty_like(self.gradients.g) if self.gradients else None  # kept: see AutogradRows
         sizes = np.reshape(self.rows.sizes if self.rows else (), (-1, config.splits))
         self.shares = sizes / sizes.sum(axis=1, keepdims=True)  # [S, K], of each split in the memory of its task
-        strength = np.broadcast_to(config.strength, (config.tasks - 1,))[: len(self.remembered)]
-        per_row = np.repeat(strength / (config.splits if config.strength_per == "task" else 1), config.splits).tolist()
-        self.knobs = dual.Restriction(
-            per_row, config.strength_kind, config.solver, config.trigger, config.ridge, config.ridge_kind
-        )
 
     def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
         super().restore(state, shown, steps)
@@ -157,10 +153,7 @@ register(
             "md-GEM": Style("#CC79A7", "diamond", "D"),
             "approx-GEM": Style("#E69F00", "cross", "P"),
         },
-        fields=(
-            *("modules", "splits", "split_by", "strength", "strength_kind", "strength_per", "solver", "trigger"),
-            *("step_length", "ridge", "ridge_kind", "memory", "snap_every", "snap_splits"),
-        ),
+        fields=(*(name for name in FIELDS if name != "rule"), "memory", "snap_every", "snap_splits"),
         fields_without_effect=fields_without_effect,
         caution=caution,
         keeps_samples_per_task=True,

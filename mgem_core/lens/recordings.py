@@ -28,6 +28,7 @@ from mgem_core.lens import archive
 from mgem_core.lens.header import FORMAT, MOST_HEADER_BYTES, MOST_NUMBERS, VERSION, Header, HeaderStart, find_excess
 from mgem_core.networks._layer import Layer
 from mgem_core.restriction import gram_factors
+from mgem_core.restriction.restriction import FIELDS
 from mgem_core.store import Store
 
 ARRAYS = {"header": "|u1", "factors": "<f4"}  # of a file, by name
@@ -74,10 +75,7 @@ class Recording:
         return tensors * sum(gram_factors.packed_length(*snapshot.sizes.shape) for snapshot in self.snapshots)
 
 
-USED = (
-    *("modules", "splits", "strength", "strength_kind", "strength_per", "solver", "trigger", "step_length"),
-    *("ridge", "ridge_kind"),
-)
+USED = tuple(name for name in FIELDS if name not in ("split_by", "rule"))
 _fields: dict[str, Any] = {name: (RunConfig.model_fields[name].annotation, RunConfig.model_fields[name]) for name in USED}
 Used: Any = create_model("Used", __config__=ConfigDict(allow_inf_nan=False), **_fields)  # checks them like a config
 

@@ -70,18 +70,6 @@ def check_finite(values: np.ndarray, name: str, task: int) -> None:
         raise UsageError(f"{name} has a gradient that is not finite in task {task + 1}: its training diverged.")
 
 
-def joined(parts: Sequence[Steps]) -> Steps:
-    """The snapshots of several recordings of the same network, as if they were of one."""
-    first = parts[0]
-    for other in parts[1:]:
-        if other.layers != first.layers or other.sizes.shape[1:] != first.sizes.shape[1:]:
-            raise UsageError(
-                f"{first.name} and {other.name} differ in their layers or memory rows; give recordings of one kind."
-            )
-    gram, sizes, steps = (np.concatenate([getattr(one, name) for one in parts]) for name in ("gram", "sizes", "steps"))
-    return replace(first, gram=gram, sizes=sizes, steps=steps)
-
-
 def tensors_of(module_of: Partition) -> list[Tensors]:
     """The tensors of each module."""
     return [tuple(np.flatnonzero(np.equal(module_of, d)).tolist()) for d in range(max(module_of) + 1)]

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from mgem_core.restriction import dual
+from mgem_core.restriction.restriction import RIDGE, Restriction, RidgeKind, Solver, StrengthKind, Trigger
 
 Modules = list[list[slice]]  # of each module, its slices of the P parameters
 PANEL = 16  # rows
@@ -29,11 +30,11 @@ def project(
     rows: Tensor,
     modules: Sequence[slice | Sequence[slice]] = (slice(None),),
     strength: float | Sequence[float] = 0.0,
-    strength_kind: dual.StrengthKind = "dual-floor",
-    solver: dual.Solver = "exact",
-    trigger: dual.Trigger = "violation",
-    ridge: float = dual.RIDGE,
-    ridge_kind: dual.RidgeKind = "relative",
+    strength_kind: StrengthKind = "dual-floor",
+    solver: Solver = "exact",
+    trigger: Trigger = "violation",
+    ridge: float = RIDGE,
+    ridge_kind: RidgeKind = "relative",
 ) -> Direction:
     """gradient [P], rows [C, P] → z [P], v [D, C]; a module is a slice of the P parameters, or several."""
     g, G = torch.as_tensor(gradient).detach(), torch.as_tensor(rows).detach()
@@ -49,9 +50,13 @@ def project(
         covered[piece] += 1
     if not (covered == 1).all():
         raise ValueError("modules must cover every parameter exactly once")
-    knobs = dual.Restriction(strength, strength_kind, solver, trigger, ridge, ridge_kind)
+    if np.size(strength) not in (1, len(G)):
+        raise ValueError(f"strength is {strength!r}; it must be one number, or one for each of the {len(G)} rows")
+    restriction = Restriction(
+        strength=strength, strength_kind=strength_kind, solver=solver, trigger=trigger, ridge=ridge, ridge_kind=ridge_kind
+    )
     slices = [list(_pieces(module)) for module in modules]
-    solution = solve(g, G, slices, knobs)
+    solution = solve(g, G, slices, restriction)
     return Direction(z=update_direction(g, G, solution.v, slices), **vars(solution))
 
 
@@ -68,19 +73,22 @@ def module_slices(sizes: Sequence[int], module_of: Sequence[int]) -> Modules:
     return modules
 
 
-def solve(g: Tensor, G: Tensor, modules: Modules, knobs: dual.Restriction) -> dual.Solution:
+def solve(g: Tensor, G: Tensor, modules: Modules, restriction: Restriction) -> dual.Solution:
     """g [P], G [C, P] → v of every module: b = G g first, and A = G Gᵀ where the module is to be restricted."""
     pieces = [[(g[piece], G[:, piece]) for piece in module] for module in modules]
     b = torch.stack([_sum([G_d @ g_d for g_d, G_d in module]) for module in pieces])
+    squared_g = torch.stack([_sum([g_d @ g_d for g_d, _ in module]) for module in pieces])
 
     def gram_of(d: int) -> Tensor:
         return _sum([gram(G_d) for _, G_d in pieces[d]])
 
     if not computes_all_at_once(g):
-        return dual.solve_modules(b.double().numpy(), lambda d: gram_of(d).double().numpy(), knobs)
+        products = torch.cat([b, squared_g[:, None]], dim=1).double().numpy()
+        return dual.solve_modules(products[:, :-1], lambda d: gram_of(d).double().numpy(), products[:, -1], restriction)
     A = torch.stack([gram_of(d) for d in range(len(modules))])
-    products = torch.cat([b[:, None], A], dim=1).cpu().double().numpy()
-    return dual.solve_modules(products[:, 0], lambda d: products[d, 1:], knobs)
+    together = torch.cat([b.flatten(), A.flatten(), squared_g]).cpu().double().numpy()  # one transfer
+    b_there, A_there, squares = np.split(together, [b.numel(), b.numel() + A.numel()])
+    return dual.solve_modules(b_there.reshape(b.shape), A_there.reshape(A.shape).__getitem__, squares, restriction)
 
 
 def computes_all_at_once(g: Tensor) -> bool:

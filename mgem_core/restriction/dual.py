@@ -13,44 +13,19 @@ with a floor q and γ = 0 ("dual-floor", GEM's memory strength), or a margin γ 
 The paper writes Ĝ with a minus sign, with which z would move against the memory. Rows here are positive, as in GEM's code.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import quadprog
 from numpy.typing import NDArray
 
+from mgem_core.restriction.restriction import Restriction, RidgeKind
+
 Floats = NDArray[np.float64]
-StrengthKind = Literal["dual-floor", "margin"]
-Solver = Literal["exact", "approx"]
-Trigger = Literal["violation", "always"]
-RidgeKind = Literal["relative", "absolute"]
-
-CHOICES = {"strength_kind": StrengthKind, "solver": Solver, "trigger": Trigger, "ridge_kind": RidgeKind}
-RIDGE = 1e-7  # just above the rounding errors of float32 Gram matrices
-
-
-@dataclass(frozen=True)
-class Restriction:
-    """The knobs of the GEM family, apart from how parameters and memory are split."""
-
-    strength: float | Sequence[float] = 0.0  # q or γ: one for all rows, or one per row
-    strength_kind: StrengthKind = "dual-floor"
-    solver: Solver = "exact"
-    trigger: Trigger = "violation"
-    ridge: float = RIDGE  # added to the diagonal of A
-    ridge_kind: RidgeKind = "relative"  # to each row's ‖ĝ‖², or "absolute" as in GEM's published code (1e-3)
-
-    def __post_init__(self) -> None:
-        for name, kind in CHOICES.items():
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(get_args(kind))}")
-        for name in ("strength", "ridge"):
-            value = np.asarray(getattr(self, name), float)
-            if not ((value >= 0) & np.isfinite(value)).all():
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be a number of at least 0")
+VIOLATED = -1e-12  # the cosine of g and a row below which g violates it; rounding makes orthogonal ones differ from 0
 
 
 class NoSolutionError(ArithmeticError):
@@ -76,15 +51,13 @@ class Solution:
     retries: int  # times the exact solver needed a larger ridge
 
 
-def solve(S: Floats, module_of: Sequence[int], knobs: Restriction) -> Solution:
-    """Solve every module from the Gram matrices S [L, 1+C, 1+C] of L parameter tensors: g first, then the memory rows."""
-    blocks = sum_over_modules(S, module_of)
-    return solve_modules(blocks[:, 1:, 0], lambda d: blocks[d, 1:, 1:], knobs)
+def solve_modules(b: Floats, A: Callable[[int], Floats], squared_g: Floats, restriction: Restriction) -> Solution:
+    """Solve every module from its b = G g, the rows of b [D, C], and ‖g‖² [D].
 
-
-def solve_modules(b: Floats, A: Callable[[int], Floats], knobs: Restriction) -> Solution:
-    """Solve every module from its b = G g, the rows of b [D, C]; A(d) [C, C] is asked for only where it is needed."""
-    duals = [solve_module(partial(A, d), b_d, knobs) for d, b_d in enumerate(b)]
+    A(d) [C, C] is asked for only where it is needed.
+    """
+    modules = zip(b, squared_g, strict=True)
+    duals = [solve_module(partial(A, d), b_d, squared, restriction) for d, (b_d, squared) in enumerate(modules)]
     rows_z = sum(dual.rows_z for dual in duals)  # ⟨ĝ_c, z⟩ = Σ_d (b_d + A_d v_d)_c
     return Solution(
         v=np.stack([dual.v for dual in duals]),
@@ -94,28 +67,32 @@ def solve_modules(b: Floats, A: Callable[[int], Floats], knobs: Restriction) -> 
     )
 
 
-def sum_over_modules(S: Floats, module_of: Sequence[int]) -> Floats:
-    """Gram matrices per tensor S [L, M, M] → per module [D, M, M]: inner products add up."""
-    blocks = np.zeros((max(module_of) + 1, *S.shape[1:]))
-    np.add.at(blocks, list(module_of), S)
-    return blocks
-
-
-def solve_module(A: Floats | Callable[[], Floats], b: Floats, knobs: Restriction) -> Dual:
-    """The dual of one module: A [C, C], or a function that computes it where b [C] does not decide alone → v [C]."""
+def solve_module(A: Floats | Callable[[], Floats], b: Floats, squared_g: float, restriction: Restriction) -> Dual:
+    """Solve the dual of one module: A [C, C], or a function that computes it where b [C] does not decide alone → v [C]."""
     for products in (b,) if callable(A) else (b, A):
         _check_finite(products)
-    strength = np.broadcast_to(np.asarray(knobs.strength, float), b.shape)
-    q, gamma = (strength, 0.0) if knobs.strength_kind == "dual-floor" else (np.zeros_like(b), strength)
+    strength = restriction.row_strengths(len(b))
+    q, gamma = (strength, 0.0) if restriction.strength_kind == "dual-floor" else (np.zeros_like(b), strength)
     c = b - gamma
-    violated = bool((c < 0).any())
-    if knobs.trigger == "violation" and not violated:
+    may_be_violated = bool((c < 0).any())
+    if restriction.trigger == "violation" and not may_be_violated:
         return Dual(np.zeros_like(b), b, False, 0)
     if callable(A):
         A = A()
         _check_finite(A)
-    v, retries = (approx(A, c, q), 0) if knobs.solver == "approx" else exact(A, c, q, knobs.ridge, knobs.ridge_kind)
+    violated = may_be_violated and bool(is_violated(c, A.diagonal(), squared_g).any())
+    if restriction.trigger == "violation" and not violated:
+        return Dual(np.zeros_like(b), b, False, 0)
+    if restriction.solver == "approx":
+        v, retries = approx(A.diagonal(), c, q), 0
+    else:
+        v, retries = exact(A, c, q, restriction.ridge, restriction.ridge_kind)
     return Dual(v, b + A @ v, violated, retries)
+
+
+def is_violated(c: Floats, diagonal: Floats, squared_g: Floats | float) -> NDArray[np.bool_]:
+    """Decide for each row whether ⟨ĝ_c, g⟩ − γ_c = c is negative beyond rounding; `diagonal` has ‖ĝ_c‖²."""
+    return np.asarray(c < VIOLATED * np.sqrt(np.maximum(diagonal * squared_g, 0.0)))
 
 
 def _check_finite(products: Floats) -> None:
@@ -123,11 +100,10 @@ def _check_finite(products: Floats) -> None:
         raise FloatingPointError("a gradient is not finite, or too large to be squared")
 
 
-def approx(A: Floats, c: Floats, q: Floats) -> Floats:
+def approx(diagonal: Floats, c: Floats, q: Floats) -> Floats:
     """v = max(−c / diag(A), q), row by row (approx-GEM); rows of zeros restrict nothing and keep v = q."""
-    diagonal = A.diagonal()
-    nonzero = diagonal > 0
-    return np.where(nonzero, np.maximum(-c / np.where(nonzero, diagonal, 1.0), q), q)
+    floor = np.broadcast_to(q, np.broadcast_shapes(np.shape(diagonal), c.shape, np.shape(q)))
+    return np.maximum(np.divide(-c, diagonal, out=floor.copy(), where=diagonal > 0), floor)
 
 
 def exact(A: Floats, c: Floats, q: Floats, ridge: float, ridge_kind: RidgeKind) -> tuple[Floats, int]:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mgem_core.restriction.dual import RIDGE, NoSolutionError, RidgeKind, StrengthKind
+from mgem_core.restriction.dual import NoSolutionError
+from mgem_core.restriction.restriction import Restriction
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -38,24 +39,18 @@ class Paths(NamedTuple):
         return np.asarray(self.v0[b, piece] + q[:, :, None] * self.v1[b, piece])
 
 
-def paths(
-    A: Floats,
-    b: Floats,
-    weights: Floats,
-    strength_kind: StrengthKind = "dual-floor",
-    ridge: float = RIDGE,
-    ridge_kind: RidgeKind = "relative",
-) -> Paths:
+def paths(A: Floats, b: Floats, weights: Floats, restriction: Restriction) -> Paths:
     """The paths of B problems with A [B, C, C] and b [B, C], for a strength of q · weights [C] in each row.
 
     Rows are scaled to unit length. Rows of zeros restrict nothing. Where rounding spoils a path, the ridge grows, as in
-    `mgem_core.restriction.dual.exact`.
+    `dual.exact`.
     """
     norm = np.sqrt(np.maximum(np.diagonal(A, axis1=1, axis2=2), 0.0))
     inverse = np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
     unit_A = A * inverse[:, :, None] * inverse[:, None, :]
-    unit_ridge = np.full_like(norm, ridge) if ridge_kind == "relative" else ridge * inverse**2
-    has_floor = strength_kind == "dual-floor"
+    ridge = restriction.ridge
+    unit_ridge = np.full_like(norm, ridge) if restriction.ridge_kind == "relative" else ridge * inverse**2
+    has_floor = restriction.strength_kind == "dual-floor"
     floor, margin = weights * norm, weights * inverse
     c, todo = b * inverse, np.arange(len(A))
     found: list[tuple[NDArray[np.intp], Floats, Floats, Floats]] = []

@@ -13,7 +13,8 @@ import numpy as np
 import quadprog
 from numpy.typing import NDArray
 
-from mgem_core.restriction.dual import RIDGE, exact
+from mgem_core.restriction.dual import exact
+from mgem_core.restriction.restriction import RIDGE
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,9 @@ from lens.payload import payload
 from recorded import PAST, record
 
 from mgem_core.analysis import paired
-from mgem_core.lens.answers import Setting, answers, module_of
+from mgem_core.lens.answers import answers, module_of
 from mgem_core.lens.steps import steps_of
+from mgem_core.restriction.restriction import Restriction
 
 pytestmark = pytest.mark.slow
 POINTS = """([data, task, settings]) => {
@@ -33,7 +34,7 @@ def browser_page(page):
 
 def drawn_settings(rng, tensors, splits, count):
     for _ in range(count):
-        yield Setting(
+        yield Restriction(
             modules=int(rng.integers(1, tensors + 1)),
             splits=int(rng.choice(splits)),
             strength=float(rng.choice([0.0, *10 ** rng.uniform(-2, 1.5, 4)])),

@@ -8,8 +8,9 @@ from lens.example_runs import example_recordings
 from lens.payload import payload
 from recorded import PAST, record
 
-from mgem_core.lens.answers import Setting, answers, module_of
+from mgem_core.lens.answers import answers, module_of
 from mgem_core.lens.steps import steps_of
+from mgem_core.restriction.restriction import Restriction
 from mgem_core.restriction.surgery import RULES
 
 pytestmark = pytest.mark.slow
@@ -79,7 +80,7 @@ def test_rules_on_recorded_steps_are_those_of_python_for_any_modules_and_splits(
         for rule in RULES:
             s, axes = i % every_step[0].past, ("unit", "raw", "cosine", "raw")[i]
             step_length = "gradient" if i == 3 else "free"
-            settings.append((Setting(modules, splits, step_length=step_length, rule=rule), axes, s))
+            settings.append((Restriction(modules, splits, step_length=step_length, rule=rule), axes, s))
             knobs = {"stepLength": step_length}
             partition = [int(d) for d in module_of(every_step[0], modules)]
             view = {"s": s, "axes": axes, "window": window}
@@ -91,7 +92,7 @@ def test_rules_on_recorded_steps_are_those_of_python_for_any_modules_and_splits(
     for (setting, axes, s), curves in zip(settings, found, strict=True):
         tried = list(range(0, len(parameters[setting.rule]), 7))
         strengths = [parameters[setting.rule][j] for j in tried]
-        each = [Setting(**{**vars(setting), "strength": q}) for q in strengths]
+        each = [Restriction(**{**vars(setting), "strength": q}) for q in strengths]
         for steps, curve in zip(every_step, curves, strict=True):
             x, y, _ = (values.mean(1) for values in answers(steps.at(slice(1, None)), each).on_axes(axes, s))
             points = np.array(curve)[tried, :2]

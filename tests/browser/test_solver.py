@@ -1,12 +1,15 @@
 """The dual problems that the browser solves have the solutions that Python finds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from components import FOLDER
 from degenerate_vectors import make_degenerate
 
-from mgem_core.restriction.dual import RIDGE, Restriction, solve_module
+from mgem_core.restriction.dual import solve_module
 from mgem_core.restriction.path import paths
+from mgem_core.restriction.restriction import RIDGE, Restriction
 
 KINDS = ("random", "nearly parallel", "duplicate", "opposite", "zero", "tied", "scaled", "orthogonal to g")
 PROBLEMS, P = 504, 40
@@ -61,10 +64,18 @@ def expected(one, q):
     G, g, knobs = one["G"], one["g"], one["knobs"]
     b = G @ g
     b[np.abs(b) < 1e-12 * np.linalg.norm(G, axis=1) * np.linalg.norm(g)] = 0
-    restriction = Restriction(
-        tuple(q * one["weights"]), knobs["kind"], knobs["solver"], knobs["trigger"], knobs["ridge"], knobs["ridgeKind"]
+    restriction = replace(restriction_of(knobs), strength=tuple(q * one["weights"]))
+    return solve_module(G @ G.T, b, float(g @ g), restriction).v
+
+
+def restriction_of(knobs):
+    return Restriction(
+        strength_kind=knobs["kind"],
+        solver=knobs["solver"],
+        trigger=knobs["trigger"],
+        ridge=knobs["ridge"],
+        ridge_kind=knobs["ridgeKind"],
     )
-    return solve_module(G @ G.T, b, restriction).v
 
 
 def test_the_browser_solves_as_python_does(page):
@@ -77,8 +88,7 @@ def test_the_browser_solves_as_python_does(page):
         G, g, knobs = one["G"], one["g"], one["knobs"]
         with_path = knobs["solver"] == "exact" and knobs["trigger"] == "always"
         if with_path:
-            ridge = (knobs["ridge"], knobs["ridgeKind"])
-            path = paths((G @ G.T)[None], (G @ g)[None], one["weights"], knobs["kind"], *ridge)
+            path = paths((G @ G.T)[None], (G @ g)[None], one["weights"], restriction_of(knobs))
         for q, v in zip(one["strengths"], values, strict=True):
             z = g + expected(one, q) @ G
             tolerance = 1e-6 * max(np.linalg.norm(z), np.linalg.norm(g))

@@ -11,8 +11,7 @@ from mgem_core.cli import main
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Probed, Snapped
 from mgem_core.home import store_path
-from mgem_core.lens import recordings, steps
-from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens import recordings
 from mgem_core.lens.recorder import Recorder
 from mgem_core.store import Store
 
@@ -118,19 +117,6 @@ def test_rules_of_gradient_surgery_are_rows_too(probes, capsys):
     assert rows[2]["x"] == pytest.approx(rows[0]["x"], rel=1e-4)  # with one past task, A-GEM is GEM without a floor
 
 
-def test_the_best_partition_is_told_as_modules_and_strengths(probes, capsys):
-    best, gem = rows_of(capsys, "r1", "r2", "--strengths", "0,1,3", "--splits", "2", "--best", "--mix", "0.8")
-    assert best["rule"] == "best"
-    assert (gem["rule"], gem["modules"], gem["splits"]) == ("gem", 1, 2)
-    for row in (best, gem):
-        assert row["mix"] == pytest.approx(0.8 * row["x"] + 0.2 * row["y"])
-    store = Store(store_path())
-    halves = [steps.steps_of(recordings.of_run(store, one), 1) for one in (1, 2)]
-    held_out = steps.joined(halves).at(slice(1, None, 2))
-    x, _, batch_y = answers(held_out, [Setting(1, 2, gem["strength"][0], trigger="always")]).on_axes("unit", 0)
-    assert (gem["x"], gem["batch_y"]) == pytest.approx((x.mean(), batch_y.mean()))
-
-
 def test_a_file_of_any_loop_is_opened(tmp_path, capsys):
     rng = torch.Generator().manual_seed(0)
     with Recorder(tmp_path / "my.lens") as recorder:
@@ -141,21 +127,6 @@ def test_a_file_of_any_loop_is_opened(tmp_path, capsys):
             recorder.snap(g, [row])
     rows = rows_of(capsys, str(tmp_path / "my.lens"), "--modules", "1;a=0,b=1", "--strengths", "0,1")
     assert [row["modules"] for row in rows] == [1, 1, {"a": 0, "b": 1}, {"a": 0, "b": 1}]
-    assert main(["lens", str(tmp_path / "my.lens"), "--best"]) == 0
-    assert "chosen on every other recorded step" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("is_zero", ["g", "row"])
-def test_with_a_gradient_of_zeros_there_is_a_best_partition_but_not_for_cosines(tmp_path, capsys, is_zero):
-    path = tmp_path / "my.lens"
-    with Recorder(path) as recorder:
-        for i in range(4):
-            drawn = {"g": torch.full((3,), i + 1.0), "row": torch.ones(3)} | {is_zero: torch.zeros(3)}
-            recorder.snap({"a.weight": drawn["g"]}, [{"a.weight": drawn["row"]}])
-    assert len(rows_of(capsys, str(path), "--best")) == 2
-    assert main(["lens", str(path), "--best", "--axes", "cosine"]) == 2
-    sentence = "my.lens has a gradient of zeros in task 2, with which there are no cosines; choose the axes unit or raw."
-    assert capsys.readouterr().err == f"mgem: {sentence}\n"
 
 
 def test_the_table_is_explained(probes, capsys):
@@ -192,9 +163,6 @@ def test_the_table_is_explained(probes, capsys):
         (["r1", "--strengths", "-1"], "strengths is '-1'; it must be a number from 0 to a million"),
         (["r1", "--rules", "magic"], "rule is 'magic'; it must be one of agem, pcgrad, mgda, cagrad, upgrad, replay."),
         (["r1", "--pair", "1,9"], "pair is '1,9'; recorded are 1,2, 1,3, 2,3, or mean for all of them."),
-        (["r1", "--best", "--pair", "mean"], "pair is 'mean'; the best partition is found for one pair, like 1,2."),
-        (["r1", "--best", "--mix", "2"], "mix is 2; it must be from 0 (only learning) to 1 (only remembering)."),
-        (["r1", "--best", "--strengths", "0.1,0.2;0.3,0.4"], "strengths are given per past task"),
     ],
 )
 def test_a_wrong_request_is_one_sentence(probes, arguments, sentence, capsys):

@@ -58,9 +58,9 @@ EDITS_THAT_DECIDE = {
 }
 EDITS_THAT_DO_NOT = {
     "a docstring": ("training/engine.py", '"""run(config) → events', '"""Other words; run(config) → events'),
-    "a docstring of a function": ("restriction/dual.py", '"""Gram matrices per tensor', '"""Some other words'),
+    "a docstring of a function": ("restriction/dual.py", '"""Solve the dual of one module', '"""Some other words'),
     "a comment": ("training/engine.py", "# the next step to take", "# the step to take next"),
-    "the layout": ("restriction/dual.py", "    blocks = np.zeros", "\n\n    blocks   =   np.zeros"),
+    "the layout": ("restriction/dual.py", "    c = b - gamma", "\n\n    c   =   b - gamma"),
     "another method": ("learners/ewc.py", "F += fisher_l", "F += 2 * fisher_l"),
     "another benchmark": ("streams/mnist.py", "TRAIN, TEST = 60_000", "TRAIN, TEST = 59_999"),
     "another network": ("networks/conv5.py", "WIDTHS = (128,", "WIDTHS = (64,"),

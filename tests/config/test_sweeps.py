@@ -10,7 +10,8 @@ from mgem_core.config.keys import run_key
 from mgem_core.config.sweeps import SNAPSHOT, SweepSpec, estimate_seconds, relative_work
 from mgem_core.paper.presets import PRESETS
 from mgem_core.paper.tables import FIGURES, TABLES
-from mgem_core.restriction.dual import Restriction, solve_module
+from mgem_core.restriction.dual import solve_module
+from mgem_core.restriction.restriction import Restriction
 from mgem_core.store import Store
 from mgem_core.text import duration
 
@@ -83,7 +84,7 @@ def test_without_a_floor_the_trigger_changes_nothing(knobs, solver):
     for _ in range(50):
         G, g = draw.normal(size=(3, 5)), draw.normal(size=5)
         v = [
-            solve_module(G @ G.T, G @ g, Restriction(**knobs, solver=solver, trigger=trigger)).v
+            solve_module(G @ G.T, G @ g, g @ g, Restriction(**knobs, solver=solver, trigger=trigger)).v
             for trigger in ("violation", "always")
         ]
         np.testing.assert_allclose(*v, atol=1e-9)

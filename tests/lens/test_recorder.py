@@ -14,9 +14,10 @@ from torch import nn
 
 from mgem_core import UsageError
 from mgem_core.lens import header, recordings
-from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.answers import answers
 from mgem_core.lens.recorder import Recorder, named_gradients
 from mgem_core.lens.steps import steps_of
+from mgem_core.restriction.restriction import Restriction
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
@@ -39,7 +40,7 @@ def test_what_is_recorded_is_what_the_lens_shows(tmp_path):
     assert (recording.lr, recording.seed, recording.tasks) == (0.2, 3, [1])
     assert [layer.name for layer in recording.layers] == ["0", "1", "3"]
     steps = steps_of(recording, 1)
-    found = answers(steps, [Setting(strength=0.5, trigger="always")])
+    found = answers(steps, [Restriction(strength=0.5, trigger="always")])
     memory = 0.75 * flat(row) + 0.25 * flat(other)
     v = max(0.5, -flat(g) @ memory / (memory @ memory))
     z = flat(g) + v * memory
@@ -242,5 +243,5 @@ def test_the_examples_run_and_their_files_open(tmp_path, example, monkeypatch):
     runpy.run_path(str(example))
     steps = steps_of(recordings.read(tmp_path / f"{example.stem}.lens"), 1)
     assert len(steps.gram) >= 50
-    found = answers(steps, [Setting(strength=q, trigger="always") for q in (0.0, 1.0)])
+    found = answers(steps, [Restriction(strength=q, trigger="always") for q in (0.0, 1.0)])
     assert found.gs_z[1].mean() > found.gs_z[0].mean()

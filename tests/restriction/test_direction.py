@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mgem_core.restriction.direction import gram, module_slices, project
-from mgem_core.restriction.dual import RIDGE
+from mgem_core.restriction.restriction import RIDGE
 
 
 @st.composite

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from mgem_core.restriction.dual import Restriction, solve_module, solve_modules, sum_over_modules
+from mgem_core.restriction.dual import solve_module, solve_modules
+from mgem_core.restriction.restriction import Restriction
 
 
 @st.composite
@@ -19,13 +20,13 @@ def problems(draw, most_rows=8):
 
 
 def always(**knobs):
-    return Restriction(trigger="always", ridge=1e-12, **knobs)
+    return Restriction(**{"strength": 0.0, "trigger": "always", "ridge": 1e-12, **knobs})
 
 
 @given(problems())
 def test_exact_solution_meets_the_kkt_conditions(problem):
     g, G, q = problem
-    v = solve_module(G @ G.T, G @ g, always(strength=q)).v
+    v = solve_module(G @ G.T, G @ g, g @ g, always(strength=q)).v
     pull = G @ (G.T @ v + g)  # the gradient of the dual objective
     scale = 1e-8 * np.abs(G @ G.T).max()
     assert (v >= q - 1e-12).all()
@@ -36,7 +37,7 @@ def test_exact_solution_meets_the_kkt_conditions(problem):
 @given(problems())
 def test_exact_solution_is_that_of_an_independent_solver(problem):
     g, G, q = problem
-    v = solve_module(G @ G.T, G @ g, always(strength=q)).v
+    v = solve_module(G @ G.T, G @ g, g @ g, always(strength=q)).v
     other = lsq_linear(G.T, -g, bounds=(q, np.inf), method="bvls", tol=1e-14).x
     np.testing.assert_allclose(v, other, atol=1e-6)
 
@@ -44,7 +45,7 @@ def test_exact_solution_is_that_of_an_independent_solver(problem):
 @given(problems())
 def test_default_ridge_is_too_small_to_be_seen(problem):
     g, G, q = problem
-    v = solve_module(G @ G.T, G @ g, Restriction(strength=q, trigger="always")).v
+    v = solve_module(G @ G.T, G @ g, g @ g, Restriction(strength=q, trigger="always")).v
     other = lsq_linear(G.T, -g, bounds=(q, np.inf), method="bvls", tol=1e-14).x
     np.testing.assert_allclose(G.T @ v, G.T @ other, atol=1e-4)
 
@@ -52,7 +53,7 @@ def test_default_ridge_is_too_small_to_be_seen(problem):
 @given(problems(), st.floats(0.0, 3.0))
 def test_margin_form_meets_its_margins(problem, margin):
     g, G, _ = problem
-    v = solve_module(G @ G.T, G @ g, always(strength=margin, strength_kind="margin")).v
+    v = solve_module(G @ G.T, G @ g, g @ g, always(strength=margin, strength_kind="margin")).v
     assert (v >= 0).all()
     assert (G @ (g + G.T @ v) >= margin - 1e-6).all()
 
@@ -63,7 +64,9 @@ def test_approx_is_exact_for_orthogonal_rows(problem):
     orthogonal = np.linalg.qr(G.T)[0].T * np.linspace(0.5, 2, len(G))[:, None]
     A, b = orthogonal @ orthogonal.T, orthogonal @ g
     np.testing.assert_allclose(
-        solve_module(A, b, always(strength=q, solver="approx")).v, solve_module(A, b, always(strength=q)).v, atol=1e-9
+        solve_module(A, b, g @ g, always(strength=q, solver="approx")).v,
+        solve_module(A, b, g @ g, always(strength=q)).v,
+        atol=1e-9,
     )
 
 
@@ -72,14 +75,14 @@ def test_approx_is_the_papers_closed_form(problem):
     g, G, q = problem
     A, b = G @ G.T, G @ g
     expected = np.array([max(-b_c / A_cc, q) for A_cc, b_c in zip(A.diagonal(), b, strict=True)])
-    np.testing.assert_array_equal(solve_module(A, b, always(strength=q, solver="approx")).v, expected)
+    np.testing.assert_array_equal(solve_module(A, b, g @ g, always(strength=q, solver="approx")).v, expected)
 
 
 @given(problems())
 def test_trigger_violation_leaves_an_agreeing_gradient_alone(problem):
     g, G, q = problem
     G *= np.where(G @ g < 0, -1.0, 1.0)[:, None]
-    dual = solve_module(G @ G.T, G @ g, Restriction(strength=q, trigger="violation"))
+    dual = solve_module(G @ G.T, G @ g, g @ g, Restriction(strength=q, trigger="violation"))
     assert not dual.violated
     assert not dual.v.any()
 
@@ -88,7 +91,7 @@ def test_trigger_violation_leaves_an_agreeing_gradient_alone(problem):
 def test_triggers_agree_where_a_row_is_violated(problem):
     g, G, q = problem
     G[0] *= np.where(G[0] @ g > 0, -1.0, 1.0)
-    on, off = (solve_module(G @ G.T, G @ g, Restriction(strength=q, trigger=t)) for t in ("violation", "always"))
+    on, off = (solve_module(G @ G.T, G @ g, g @ g, Restriction(strength=q, trigger=t)) for t in ("violation", "always"))
     assert on.violated
     np.testing.assert_array_equal(on.v, off.v)
 
@@ -99,16 +102,16 @@ def test_at_strength_zero_the_length_of_a_row_does_not_matter(problem, exponent)
     g, G, _ = problem
     longer = G.copy()
     longer[0] *= 10.0**exponent
-    z = [g + rows.T @ solve_module(rows @ rows.T, rows @ g, always()).v for rows in (G, longer)]
+    z = [g + rows.T @ solve_module(rows @ rows.T, rows @ g, g @ g, always()).v for rows in (G, longer)]
     np.testing.assert_allclose(z[0], z[1], atol=1e-5)
 
 
 def test_a_margin_not_met_is_a_violation():
-    knobs = Restriction(1.5, "margin", trigger="violation")
-    dual = solve_module(np.eye(1), np.array([1.0]), knobs)  # ⟨ĝ, g⟩ = 1 is positive, but less than the margin
+    knobs = Restriction(strength=1.5, strength_kind="margin", trigger="violation")
+    dual = solve_module(np.eye(1), np.array([1.0]), 1.0, knobs)  # ⟨ĝ, g⟩ = 1 is positive, but less than the margin
     assert dual.violated
     assert dual.v[0] == pytest.approx(0.5)
-    assert not solve_module(np.eye(1), np.array([2.0]), knobs).v.any()
+    assert not solve_module(np.eye(1), np.array([2.0]), 4.0, knobs).v.any()
 
 
 @pytest.mark.parametrize(
@@ -121,30 +124,26 @@ def test_a_margin_not_met_is_a_violation():
         ({"strength": [0.1, float("nan")]}, "strength is .*; it must be a number of at least 0"),
     ],
 )
-def test_a_knob_that_is_none_is_an_error(knobs, sentence):
+def test_invalid_option_is_rejected(knobs, sentence):
     with pytest.raises(ValueError, match=sentence):
         Restriction(**knobs)
 
 
 def test_strength_may_differ_per_row():
     A, b = np.eye(3), np.array([1.0, 1.0, 1.0])
-    np.testing.assert_allclose(solve_module(A, b, always(strength=[0.0, 0.5, 2.0])).v, [0.0, 0.5, 2.0])
+    np.testing.assert_allclose(solve_module(A, b, 3.0, always(strength=[0.0, 0.5, 2.0])).v, [0.0, 0.5, 2.0])
 
 
 def test_absolute_ridge_is_gems_own():
     """One row, one violation: v = −b / (A + 1e-3), as in GEM's code."""
-    v = solve_module(np.array([[4.0]]), np.array([-2.0]), Restriction(ridge=1e-3, ridge_kind="absolute")).v
+    absolute = Restriction(strength=0.0, ridge=1e-3, ridge_kind="absolute")
+    v = solve_module(np.array([[4.0]]), np.array([-2.0]), 1.0, absolute).v
     assert v[0] == pytest.approx(2.0 / 4.001, rel=1e-12)
-
-
-def test_modules_sum_the_gram_matrices_of_their_tensors():
-    S = np.random.default_rng(0).normal(size=(4, 3, 3))
-    np.testing.assert_allclose(sum_over_modules(S, [0, 1, 0, 1]), [S[0] + S[2], S[1] + S[3]])
 
 
 def test_not_finite_gram_is_an_error():
     with pytest.raises(FloatingPointError, match="not finite"):
-        solve_module(np.array([[np.nan]]), np.array([1.0]), Restriction())
+        solve_module(np.array([[np.nan]]), np.array([1.0]), 1.0, Restriction())
 
 
 @pytest.mark.parametrize("trigger", ["violation", "always"])
@@ -155,8 +154,28 @@ def test_the_gram_matrix_is_computed_only_for_modules_that_are_restricted(trigge
         asked.append(module)
         return np.eye(2)
 
-    solution = solve_modules(b, gram, Restriction(trigger=trigger))
+    solution = solve_modules(b, gram, np.ones(3), Restriction(strength=0.0, trigger=trigger))
     assert asked == ([1] if trigger == "violation" else [0, 1, 2])
     np.testing.assert_allclose(solution.v, [[0, 0], [0, 2], [0, 0]], atol=1e-6)
     np.testing.assert_allclose(solution.rows_z, [2.5, 2.0], atol=1e-6)
     assert solution.violated.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("solver", ["exact", "approx"])
+@pytest.mark.parametrize("product", [-1e-13, 1e-13])
+def test_rounding_errors_are_no_violation(solver, product):
+    """g and a row that are orthogonal but for rounding: the sign of their product must not decide."""
+    restriction = Restriction(strength=2.0, solver=solver)
+    dual = solve_module(np.array([[4.0]]), np.array([product]), 1.0, restriction)
+    assert not dual.violated
+    assert not dual.v.any()
+    assert solve_module(np.array([[4.0]]), np.array([-1e-11]), 1.0, restriction).v[0] == pytest.approx(2.0)
+
+
+def test_strengths_of_rows():
+    np.testing.assert_array_equal(Restriction(strength=0.5, splits=2).row_strengths(4), [0.5] * 4)
+    np.testing.assert_array_equal(Restriction(strength=0.5, splits=2, strength_per="task").row_strengths(4), [0.25] * 4)
+    of_each_task = Restriction(strength=(0.1, 0.2, 0.3), splits=2)
+    np.testing.assert_array_equal(of_each_task.row_strengths(4), [0.1, 0.1, 0.2, 0.2])  # the third task comes later
+    with pytest.raises(ValueError, match="there are 4 past tasks, so it must be that many"):
+        of_each_task.row_strengths(8)

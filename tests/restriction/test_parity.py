@@ -100,4 +100,5 @@ def test_a_strength_per_past_task_is_that_tasks():
     weak, strong = (vector(trained(**two, strength=(q,)).learner.network) for q in (0.0, 0.5))
     assert not torch.equal(weak, strong)
     for splits, expected in ((1, [0.5, 0.0]), (2, [0.5, 0.5, 0.0, 0.0])):  # a strength for each split of each past task
-        assert trained(strength=(0.5, 0.0), splits=splits).learner.knobs.strength == expected
+        restriction = trained(strength=(0.5, 0.0), splits=splits).learner.restriction
+        assert restriction.row_strengths(2 * splits).tolist() == expected

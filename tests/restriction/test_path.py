@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mgem_core.restriction.dual import RIDGE, exact
+from mgem_core.restriction.dual import exact
 from mgem_core.restriction.path import paths
+from mgem_core.restriction.restriction import RIDGE, Restriction
 
 PROBLEMS, P = 12, 40
 
@@ -35,7 +36,7 @@ def test_the_path_is_the_solution_at_every_strength(kind, strength_kind, C):
     g = np.full((PROBLEMS, P), -1.0) if kind == "tied" else rng.normal(size=(PROBLEMS, P))
     A, b = G @ G.swapaxes(1, 2), (G @ g[:, :, None])[:, :, 0]
     strengths = np.concatenate([[0.0], 10 ** rng.uniform(-2, 1.5, 50)])
-    v = paths(A, b, weights, strength_kind).at(strengths)
+    v = paths(A, b, weights, Restriction(strength_kind=strength_kind)).at(strengths)
     for i in range(PROBLEMS):
         for v_q, q in zip(v[i], strengths, strict=True):
             floor, margin = (q * weights, 0 * weights) if strength_kind == "dual-floor" else (0 * weights, q * weights)
@@ -49,7 +50,7 @@ def test_the_path_has_the_ridge_of_the_solver(ridge, ridge_kind):
     rng = np.random.default_rng(0)
     G, g = rng.normal(size=(PROBLEMS, 4, P)), rng.normal(size=(PROBLEMS, P))
     A, b = G @ G.swapaxes(1, 2), (G @ g[:, :, None])[:, :, 0]
-    v = paths(A, b, np.ones(4), ridge=ridge, ridge_kind=ridge_kind).at(np.array([0.3]))
+    v = paths(A, b, np.ones(4), Restriction(ridge=ridge, ridge_kind=ridge_kind)).at(np.array([0.3]))
     for i in range(PROBLEMS):
         np.testing.assert_allclose(v[i, 0], exact(A[i], b[i], np.full(4, 0.3), ridge, ridge_kind)[0], rtol=1e-6, atol=1e-9)
 
@@ -57,7 +58,7 @@ def test_the_path_has_the_ridge_of_the_solver(ridge, ridge_kind):
 def test_between_two_breakpoints_v_is_linear_and_at_them_it_does_not_jump():
     rng = np.random.default_rng(1)
     G, g = rng.normal(size=(PROBLEMS, 6, P)), rng.normal(size=(PROBLEMS, P))
-    found = paths(G @ G.swapaxes(1, 2), (G @ g[:, :, None])[:, :, 0], np.ones(6))
+    found = paths(G @ G.swapaxes(1, 2), (G @ g[:, :, None])[:, :, 0], np.ones(6), Restriction())
     assert (np.isfinite(found.start).sum(1) > 1).any()
     for i in range(PROBLEMS):
         for j in np.flatnonzero(np.isfinite(found.start[i]))[1:]:

@@ -6,8 +6,9 @@ import torch
 from recorded import record
 from torchjd import aggregation
 
-from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.answers import answers
 from mgem_core.lens.steps import steps_of
+from mgem_core.restriction.restriction import Restriction
 from mgem_core.restriction.surgery import RULES
 
 
@@ -102,7 +103,7 @@ def test_degenerate_gradients_give_finite_weights(rule, kind):
 @pytest.mark.parametrize("rule", RULES)
 def test_the_lens_applies_a_rule_module_by_module(rule):
     one = record("mlp", 1)
-    found = answers(steps_of(one.recording, 2), [Setting("layers", splits=2, strength=0.4, rule=rule)])
+    found = answers(steps_of(one.recording, 2), [Restriction("layers", splits=2, strength=0.4, rule=rule)])
     vectors, sizes = torch.stack(one.vectors[0]).numpy(), one.recording.snapshots[0].sizes
     rows = vectors[4:].reshape(2, 2, 3, -1)
     weights = sizes.reshape(2, 2, 3, 1)

@@ -12,7 +12,7 @@ from mgem_core import RunConfig, UsageError, learners, run
 from mgem_core.events import Finished, Probed, Snapped, Started, Stepped, TaskLearned
 from mgem_core.learners.gem import GEM
 from mgem_core.metrics import acc_fwd_bwd
-from mgem_core.restriction.dual import Restriction, solve
+from mgem_core.restriction.dual import solve_module
 from mgem_core.training.engine import RunCancelledError, _Run
 
 SHORT = {"tasks": 3, "iterations": 20, "memory": 40, "mer_replays": 1}
@@ -107,13 +107,14 @@ def test_a_snapshot_alone_gives_the_step_that_was_taken(knobs):
     """⟨g_s,z⟩, ⟨g_t,z⟩ and ‖z‖ from the Gram matrices are those of the probe: the lens rests on this."""
     fields = {**SHORT, "strength": 0.3, "probe_every": 5, "snap_every": 5, **knobs}
     config, got = RunConfig(**fields), events(**fields)
-    restriction = Restriction(0.3, solver=config.solver)
     assert of(Snapped, got)
     for probe, snap in zip(of(Probed, got), of(Snapped, got), strict=True):
         S = len(probe.gs_z)
         assert snap.sizes.shape == (S, config.splits)
         rows = [0, *range(2 + S, snap.gram.shape[1])]  # the batch and the memory
-        v = solve(snap.gram[:, rows][:, :, rows], config.module_of, restriction).v
+        of_modules = np.zeros((max(config.module_of) + 1, len(rows), len(rows)))
+        np.add.at(of_modules, list(config.module_of), snap.gram[:, rows][:, :, rows])  # inner products add up over tensors
+        v = [solve_module(gram[1:, 1:], gram[1:, 0], gram[0, 0], config.restriction).v for gram in of_modules]
         products, zz = 0.0, 0.0  # of z with g, g_t and every g_s
         for gram, d in zip(snap.gram, config.module_of, strict=True):
             weights = np.concatenate([[1.0], np.zeros(1 + S), v[d]])

@@ -5,17 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from mgem_core.config import RunConfig
-from mgem_core.lens.answers import Setting, answers
+from mgem_core.lens.answers import answers
 from mgem_core.lens.recordings import Recording
 from mgem_core.lens.steps import steps_of
 from mgem_core.paper.published import NUMBERS, STEPS_OF, Line, rounded
+from mgem_core.restriction.restriction import Restriction
 from mgem_core.text import pluralize, strength
 from mgem_core.version import VERSION
 
 
 def ask_recording(recording: Recording, trained: RunConfig, configs: Sequence[RunConfig]) -> list[Line]:
     """A line for each config: what it would have done at the recorded steps, which the run `trained` took."""
-    settings = [Setting.of(config.model_dump()) for config in configs]
+    settings = [Restriction.of(config.model_dump()) for config in configs]
     products: list[dict[str, list[float | None]]] = [{} for _ in configs]
     for t in recording.tasks:
         of_task = steps_of(recording, t)
