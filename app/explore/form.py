@@ -11,14 +11,18 @@ from mgem_core import RunConfig
 from mgem_core.config import explain
 from mgem_core.config.sweeps import SweepSpec, missing_data
 from mgem_core.figures.style import family
-from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, method_specific_fields, uses
+from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, METHODS, method_specific_fields, uses
 from mgem_core.networks import NETWORKS
 from mgem_core.paper.presets import DIRECTION_ALONE, STRENGTHS
 from mgem_core.streams import BENCHMARKS
 
 MEASUREMENTS = ("probe_every", "snap_every", "snap_splits")  # when runs are measured, and what is recorded of them
-NUMBERS = ("tasks", "iterations", "batch_size", "memory", "lr", "validation", *MEASUREMENTS)
-FRACTIONS = ("lr", "validation")  # numbers that need not be whole
+OPTIONS = {name: kind for method in METHODS.values() for name, (kind, _) in method.options.items()}  # of single methods
+NUMBERS = (
+    *("tasks", "iterations", "batch_size", "memory", "lr", "validation", *MEASUREMENTS),
+    *(name for name, kind in OPTIONS.items() if kind in (int, float)),
+)
+FRACTIONS = ("lr", "validation", *(name for name, kind in OPTIONS.items() if kind is float))  # need not be whole
 DESCRIPTIONS = {name: str(RunConfig.model_fields[name].description) for name in NUMBERS}
 MEANINGS = {name: text[:1].upper() + text[1:] for name, text in DESCRIPTIONS.items()}
 LABELS = {name: text.partition(";")[0] for name, text in MEANINGS.items()}
@@ -29,6 +33,7 @@ KNOBS = {  # a field that matters to some methods → its form value, and what a
     "strength_per": ("strength_per", "meaning of the strength per split"),
     "split_by": ("split_by", "way to split the memory"),
     "strength_kind": ("strength_kind", "meaning of the strength"),
+    **{name: (name, f"value of {name}") for name in OPTIONS if name not in NUMBERS},
 }
 CHOICES = tuple(name for name in KNOBS if name != "strength")  # those with a few named values
 RESTRICTIONS = {  # what one click sets
@@ -63,7 +68,7 @@ def form_values(spec: SweepSpec) -> dict[str, Any]:
         "partition": ",".join(f"{name}={number}" for name, number in partitions[0].items()) if partitions else "",
         "strengths": sorted({run.strength for run in gem if isinstance(run.strength, float)}),
         "seeds": sorted({run.seed for run in runs}),
-        **{name: _values_that_matter(gem, name) or DEFAULTS[name] for name in CHOICES},
+        **{name: _values_that_matter(runs, name) or DEFAULTS[name] for name in CHOICES},
         **{name: next(iter(_values_that_matter(runs, name)), None) if name in given else None for name in NUMBERS},
         "device": first.device,
     }
@@ -80,7 +85,8 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
 
 def build_spec(values: dict[str, Any]) -> SweepSpec:
     """The sweep that form values mean: a grid per family."""
-    base = {name: values[name] for name in NUMBERS if values[name] is not None}
+    options = used_options(values["families"])
+    base = {name: values[name] for name in NUMBERS if values[name] is not None and (name not in OPTIONS or name in options)}
     if not base.get("snap_every"):
         base.pop("snap_splits", None)  # the form does not let it be changed then, so it must not be wrong
     base |= {"device": values["device"], **({"network": values["network"]} if values["network"] else {})}
@@ -106,6 +112,11 @@ def build_spec(values: dict[str, Any]) -> SweepSpec:
     knobs = {name: values[value] for name, (value, _) in KNOBS.items()}
     chosen = [{**common, **grids[name], **knobs} for name in families]
     return SweepSpec(base=base, grid=[_used_fields(grid, name) for grid, name in zip(chosen, families, strict=True)])
+
+
+def used_options(families: Iterable[str]) -> list[str]:
+    """The options of single methods that matter to one of these families."""
+    return [name for name in OPTIONS if any(uses(METHOD_OF_FAMILY[family], name) for family in families)]
 
 
 def _used_fields(grid: dict[str, list[Any]], family: str) -> dict[str, list[Any]]:

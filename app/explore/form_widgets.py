@@ -15,9 +15,11 @@ from explore.form import (
     MEANINGS,
     MEASUREMENTS,
     NUMBERS,
+    OPTIONS,
     RESTRICTIONS,
     is_number,
     parse_numbers,
+    used_options,
 )
 from explore.form_state import CUSTOM, fill_from_preset, form_expresses, mark_as_custom, widget_key
 from explore.partition_bar import network_layers, partition_bar
@@ -189,11 +191,16 @@ def _show_more(options: dict[str, Any]) -> None:
     networks = ["", *NETWORKS]
     st.selectbox("Network", networks, key=widget_key("network"), format_func=lambda name: titles.get(name, name), **options)
     columns = st.columns(2)
-    for number, name in enumerate(name for name in NUMBERS if name not in MEASUREMENTS):
+    for number, name in enumerate(name for name in NUMBERS if name not in (*MEASUREMENTS, *OPTIONS)):
         with columns[number % 2]:
             _show_number(name, defaults[name], options)
     for name in MEASUREMENTS:
         _show_number(name, defaults[name], options)
+    for name in used_options(st.session_state[widget_key("families")]):
+        if name in NUMBERS:
+            _show_number(name, defaults[name], options)
+        else:
+            _show_choice(name, name.replace("_", " "))
     _show_choice("strength_per", "Strength of each")
     _show_choice("split_by", "Memory is split by")
     _show_choice("strength_kind", "Meaning of the strength")

@@ -5,7 +5,7 @@ A chain of linear layers has passes of its own, without autograd (`mgem_core.gra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -19,6 +19,7 @@ from mgem_core.streams._stream import Batch
 
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 Named = dict[str, Tensor]
+Loss = Callable[[Tensor, Batch], Tensor]  # logits [N, classes] and the batch → a number
 Gradient = list[Tensor]  # one tensor per parameter, shaped like it; rows have one more dimension in front
 
 
@@ -36,11 +37,16 @@ def logits(network: nn.Module, x: Tensor) -> Tensor:
     return answers
 
 
-def gradient(network: nn.Module, batch: Batch) -> tuple[Tensor, Gradient]:
-    """Mean loss on the batch, and its gradient: zero for parameters that are frozen or that the loss does not depend on."""
-    if chain := chain_of(network):
+def gradient(network: nn.Module, batch: Batch, loss_of: Loss | None = None) -> tuple[Tensor, Gradient]:
+    """Return the loss on the batch and its gradient: zero for frozen parameters and those that the loss does not depend on.
+
+    The loss is the mean cross-entropy, or what `loss_of` makes of the network's logits and the batch, such as the distance
+    to logits that a method remembers.
+    """
+    if loss_of is None and (chain := chain_of(network)):
         return chain.gradient(batch)
-    loss = losses(network(batch.x), batch.y, batch.mask).mean()
+    answers = network(batch.x)
+    loss = loss_of(answers, batch) if loss_of else losses(answers, batch.y, batch.mask).mean()
     parameters = list(network.parameters())
     found = iter(torch.autograd.grad(loss, [p for p in parameters if p.requires_grad], materialize_grads=True))
     return loss.detach(), [next(found) if p.requires_grad else torch.zeros_like(p) for p in parameters]

@@ -13,31 +13,45 @@ Sample = tuple[int, int]  # task, image
 
 
 class Reservoir:
+    """Samples in slots; each may carry a payload, such as the logits of the network when it was added."""
+
     def __init__(self, capacity: int):
         self.capacity = capacity
         self.samples: list[Sample] = []
+        self.payloads: list[Any] = []  # of each slot: a tensor, a number, or None
         self.shown = 0  # number of samples added so far
 
-    def add(self, new: Sample, generator: np.random.Generator) -> None:
-        """The n-th sample shown enters with probability capacity / n."""
+    def add(self, new: Sample, generator: np.random.Generator, payload: Any = None) -> int | None:
+        """Add the n-th sample with probability capacity / n; return its slot, or None if it was not added."""
         self.shown += 1
         if len(self.samples) < self.capacity:
             self.samples.append(new)
-        elif (place := int(generator.integers(self.shown))) < len(self.samples):
-            self.samples[place] = new
+            self.payloads.append(payload)
+            return len(self.samples) - 1
+        slot = int(generator.integers(self.shown))
+        if slot >= len(self.samples):
+            return None
+        self.samples[slot], self.payloads[slot] = new, payload
+        return slot
 
     def draw(self, count: int, generator: np.random.Generator) -> list[Sample]:
-        """Up to `count` different samples."""
+        """Draw up to `count` different samples."""
+        return [self.samples[slot] for slot in self.draw_slots(count, generator)]
+
+    def draw_slots(self, count: int, generator: np.random.Generator) -> list[int]:
+        """Draw up to `count` different slots, whose samples and payloads are in `samples` and `payloads`."""
         count = min(count, len(self.samples))
-        return [self.samples[i] for i in generator.choice(len(self.samples), count, replace=False)] if count else []
+        return [int(slot) for slot in generator.choice(len(self.samples), count, replace=False)] if count else []
 
     def state(self) -> dict[str, Any]:
-        return {"reservoir": self.samples, "shown": self.shown}
+        state = {"reservoir": self.samples, "shown": self.shown}
+        return state if all(one is None for one in self.payloads) else {**state, "payloads": self.payloads}
 
     def restore(self, state: dict[str, Any], tasks: int, images: int, shown: int) -> None:
-        """Restore the state after `shown` samples of so many tasks, whose image numbers are below `images`."""
+        """Restore the state after `shown` samples of `tasks` tasks, whose image numbers are below `images`."""
         self.samples, self.shown = [(int(task), int(image)) for task, image in state["reservoir"]], int(state["shown"])
-        fits = self.shown == shown and len(self.samples) == min(shown, self.capacity)
+        self.payloads = list(state.get("payloads", [None] * len(self.samples)))
+        fits = self.shown == shown and len(self.samples) == min(shown, self.capacity) == len(self.payloads)
         if not fits or not all(0 <= task < tasks and 0 <= image < images for task, image in self.samples):
             raise ValueError("a reservoir of another run")
 

@@ -174,3 +174,23 @@ def test_a_new_method_takes_the_values_of_the_form_that_it_uses(monkeypatch):
     assert {(run.modules, run.splits, run.strength) for run in runs} == set(product([1, 4], [1, 3], [0.1, 0.5]))
     assert form.expand_form({**wanted, "trigger": []})[0] == "Choose at least one trigger."
     assert form.expand_form({**wanted, "split_by": []})[0] == ""
+
+
+def test_options_of_a_method_are_part_of_the_form():
+    chosen = {"families": ["ER", "EWC"], "seeds": [0], "ewc_lambda": 2.5, "ewc_fisher": ["batch", "sample"]}
+    values = {**form.DEFAULTS, **chosen}
+    problem, runs = form.expand_form(values)
+    assert problem == ""
+    assert {(run.ewc_lambda, run.ewc_fisher) for run in runs if run.method == "ewc"} == {(2.5, "batch"), (2.5, "sample")}
+    assert len(runs) == 3  # ER does not use them
+    assert form.expand_form({**values, "families": ["ER"], "ewc_lambda": -1.0})[0] == ""
+    spec = form.build_spec(values)
+    shown = form.build_spec(form.form_values(spec))
+    assert {run.canonical() for run in shown.runs()} == {run.canonical() for run in spec.runs()}
+
+
+def test_every_option_of_every_method_has_a_widget():
+    options = {name for method in METHODS.values() for name in method.options}
+    assert options <= form.DEFAULTS.keys()
+    for family, method in METHOD_OF_FAMILY.items():
+        assert set(form.used_options([family])) == set(METHODS[method].options)

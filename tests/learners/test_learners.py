@@ -122,6 +122,29 @@ def test_a_reservoir_is_a_uniform_sample_of_everything_shown():
     assert 700 < kept.mean() < 1300  # early and late alike
 
 
+def test_a_payload_stays_with_its_sample():
+    """As the logits of DER++: also when its slot is taken by another sample, and after a checkpoint."""
+    reservoir, draw = Reservoir(10), np.random.default_rng(0)
+    for sample in range(200):
+        slot = reservoir.add((0, sample), draw, payload=torch.tensor(float(sample)))
+        assert slot is None or reservoir.samples[slot] == (0, sample)
+    restored = Reservoir(10)
+    restored.restore(reservoir.state(), tasks=1, images=200, shown=200)
+    for slot in restored.draw_slots(10, draw):
+        assert restored.payloads[slot] == restored.samples[slot][1]
+
+
+def test_a_gradient_of_another_loss():
+    one = learner(method="single")
+    batch = one.stream.batch(0, one.stream.tasks[0].train[:5])
+    target = torch.ones(5, 10)
+    loss, found = gradient(one.network, batch, lambda logits, _: (logits - target).square().mean())
+    expected = (one.network(batch.x) - target).square().mean()
+    torch.testing.assert_close(loss, expected.detach())
+    for g, wanted in zip(found, torch.autograd.grad(expected, list(one.network.parameters())), strict=True):
+        torch.testing.assert_close(g, wanted)
+
+
 @pytest.mark.parametrize("split_by", ["random", "class", "order"])
 def test_memory_is_a_sample_of_what_the_task_showed(split_by):
     one = learner(method="gem", memory=50, splits=3, split_by=split_by)
