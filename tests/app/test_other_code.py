@@ -24,7 +24,7 @@ def outdated(store, monkeypatch):
     return sweep
 
 
-def test_explore_offers_to_request_them_again(store, outdated):
+def test_explore_offers_to_request_waiting_runs_again(store, outdated):
     page = open_page("explore")
     assert f"4 runs wait: {MESSAGE}" in texts(page)
     press(page, "Request them again")
@@ -32,7 +32,7 @@ def test_explore_offers_to_request_them_again(store, outdated):
     assert MESSAGE not in texts(run_page(page))
 
 
-def test_runs_lists_them_and_resumes_them(store, outdated):
+def test_runs_page_lists_and_resumes_waiting_runs(store, outdated):
     page = open_page("runs", runs="r1,r2")
     assert tables(page).count("queued, for other code") == 4
     press(page, "Resume")
@@ -53,7 +53,7 @@ def started(store, monkeypatch):
     lock.release()
 
 
-def test_a_live_runner_of_another_version_is_shown_while_runs_wait_for_it(store, started):
+def test_runner_of_another_version_is_shown_while_runs_wait(store, started):
     store.submit(SPEC)
     page = open_page("explore")
     assert "Waiting for another version to finish: process 77 uses other code, libraries or data." in texts(page).replace(
@@ -62,7 +62,7 @@ def test_a_live_runner_of_another_version_is_shown_while_runs_wait_for_it(store,
     assert len(started) >= 1  # one that asks it to end, and waits for that
 
 
-def test_a_live_runner_of_another_version_is_left_in_peace_otherwise(store, started, monkeypatch):
+def test_runner_of_another_version_is_otherwise_left_alone(store, started, monkeypatch):
     store.submit(SPEC)
     monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     for name in ("explore", "runs"):

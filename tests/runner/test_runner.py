@@ -56,7 +56,7 @@ def worker_of(home: Path) -> int | None:
 
 
 @pytest.mark.slow
-def test_a_long_run_is_cancelled_soon_and_its_worker_stays(home):
+def test_cancelling_a_long_run_keeps_its_worker(home):
     store = Store(home / "runs.db")
     sweep = store.submit(SweepSpec(base=LONG))
     chaos.mgem(home, "work", "--workers", "1", "--idle", "2")
@@ -69,7 +69,7 @@ def test_a_long_run_is_cancelled_soon_and_its_worker_stays(home):
 
 
 @pytest.mark.slow
-def test_a_run_whose_worker_dies_three_times_fails_with_the_reason(home):
+def test_run_fails_after_its_worker_died_three_times(home):
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base=LONG))
     chaos.mgem(home, "work", "--workers", "1", "--idle", "1")
@@ -83,7 +83,7 @@ def test_a_run_whose_worker_dies_three_times_fails_with_the_reason(home):
 
 
 @pytest.mark.slow
-def test_what_cannot_run_fails_with_one_sentence_and_the_rest_goes_on(home):
+def test_impossible_run_fails_and_the_others_continue(home):
     options = flags({**SHORT, "device": "cpu,cuda:7,cuda:128", "workers": 1, "idle": 1})
     command = chaos.mgem(home, "sweep", *options, "--json")
     document = json.loads(command.communicate(timeout=90)[0])
@@ -97,7 +97,7 @@ def test_what_cannot_run_fails_with_one_sentence_and_the_rest_goes_on(home):
 
 
 @pytest.mark.slow
-def test_two_commands_at_once_share_a_store_and_a_runner(home):
+def test_concurrent_commands_share_store_and_runner(home):
     grids = (["--strengths", "0,0.1,0.2"], ["--strengths", "0.2,0.3,0.4"])
     commands = [
         chaos.mgem(home, "sweep", *flags(SHORT), *grid, "--seeds", "0,1", "--idle", "2", "--json") for grid in grids
@@ -121,7 +121,7 @@ def limit_files(process: int, size: int) -> None:
 @pytest.mark.parametrize(
     ("room", "what"), [(300_000, "1.pt could not be written"), (20_000, "runs.db could not be written")]
 )
-def test_without_room_the_problem_is_said_and_runs_go_on_when_there_is_some(home, room, what, monkeypatch):
+def test_runs_continue_after_a_full_disk_was_reported(home, room, what, monkeypatch):
     """A checkpoint takes 360 kB, the events before the first one less; the first events take more than 20 kB in the log."""
     monkeypatch.setenv("MGEM_HOME", str(home))
     store = Store(home / "runs.db")
@@ -150,7 +150,7 @@ def fill(file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_said_by_the_command_that_waits(home):
+def test_waiting_command_reports_a_full_disk(home):
     """A file system of 16 MB of its own; the command says what the runner finds, and the sweep ends when there is room."""
     disk = home / "disk"
     disk.mkdir()
@@ -174,7 +174,7 @@ def test_a_full_disk_is_said_by_the_command_that_waits(home):
 
 
 @pytest.mark.slow
-def test_a_store_that_is_replaced_under_a_live_runner_is_served_and_waiters_are_told(home):
+def test_runner_continues_with_a_replaced_store(home):
     waiting = chaos.mgem(home, "sweep", *flags(LONG), "--workers", "1", "--idle", "20", stderr=subprocess.PIPE)
     until(lambda: (home / "runs.db").exists() and Store(home / "runs.db").counts()["running"] == 1)
     runner = chaos.runner_of(home)
@@ -190,14 +190,14 @@ def test_a_store_that_is_replaced_under_a_live_runner_is_served_and_waiters_are_
 
 
 @pytest.mark.slow
-def test_with_no_idle_time_everything_queued_is_trained_first(home):
+def test_zero_idle_time_still_trains_the_queue(home):
     Store(home / "runs.db").submit(SweepSpec(base=SHORT, grid={"seed": [0, 1, 2]}))
     assert chaos.mgem(home, "work", "--workers", "2", "--idle", "0").wait(timeout=60) == 0
     assert Store(home / "runs.db").counts()["finished"] == 3
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_stopped_for_longer_than_its_limit_loses_nothing(home):
+def test_suspended_worker_is_replaced_without_loss(home):
     """A real minute of silence: the worker is replaced, and its run goes on elsewhere."""
     chaos.mgem(home, "sweep", "--tasks", "3", "--iterations", "400", "--idle", "5", "--detach")
     stopped = until(lambda: next(iter(chaos.training_workers(chaos.runner_of(home))), None))
@@ -210,7 +210,7 @@ def test_a_worker_that_is_stopped_for_longer_than_its_limit_loses_nothing(home):
 
 
 @pytest.mark.slow
-def test_two_runners_started_at_once_are_one(home):
+def test_only_one_of_two_concurrent_runners_works(home):
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base=SHORT, grid={"seed": list(range(6))}))
     runners = [chaos.mgem(home, "work", "--workers", "1", "--idle", "1") for _ in range(2)]
@@ -220,7 +220,7 @@ def test_two_runners_started_at_once_are_one(home):
 
 
 @pytest.mark.slow
-def test_code_that_is_edited_under_a_live_runner_is_the_code_that_trains(home, monkeypatch):
+def test_runner_restarts_with_edited_code(home, monkeypatch):
     """The runner starts again with the new code, and trains what is requested with it."""
     project = home / "project"
     shutil.copytree(Path(mgem_core.__file__).parent, project / "mgem_core", ignore=shutil.ignore_patterns("__pycache__"))
@@ -248,7 +248,7 @@ def expected(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", chaos.VICTIMS)
-def test_killed_four_times_a_sweep_gives_the_same_numbers_and_leaves_no_orphans(home, victim, expected):
+def test_sweep_survives_kills_with_equal_numbers_and_no_orphans(home, victim, expected):
     assert chaos.disturbed(home, victim, kills=4, seed=0) >= 3
     assert chaos.results(home) == expected
     assert len(expected) == 12
@@ -260,7 +260,7 @@ RAY_GRID = flags({"tasks": 3, "iterations": 500, "memory": 100, "probe_every": 2
 
 
 @pytest.mark.slow
-def test_a_ray_cluster_that_loses_a_node_goes_on_from_checkpoints_to_the_same_numbers(home, tmp_path_factory):
+def test_losing_a_ray_node_gives_equal_numbers(home, tmp_path_factory):
     from ray.cluster_utils import Cluster
 
     expected = chaos.undisturbed(tmp_path_factory.mktemp("undisturbed"), RAY_GRID)
@@ -289,7 +289,7 @@ def test_a_ray_cluster_that_loses_a_node_goes_on_from_checkpoints_to_the_same_nu
 
 
 @pytest.mark.slow
-def test_a_ray_cluster_that_is_not_there_is_one_sentence(home):
+def test_unreachable_ray_cluster_is_reported(home):
     command = chaos.mgem(home, "sweep", *flags(SHORT), "--ray", "127.0.0.1:1")
     assert command.wait(timeout=60) == 2
     assert "ray is '127.0.0.1:1', but no Ray cluster answers there" in (home / "runner.log").read_text()
@@ -303,7 +303,7 @@ def start_method(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("start_method")
-def test_workers_that_do_not_start_are_given_up_with_one_sentence(monkeypatch):
+def test_failing_worker_starts_are_reported(monkeypatch):
     monkeypatch.setattr(local, "worker_main", sys.exit)  # with its pipe for a reason: code 1
     pool = LocalPool(2)
     with pytest.raises(UsageError, match="its worker process ended with code 1, 3 times in a row"):
@@ -311,7 +311,7 @@ def test_workers_that_do_not_start_are_given_up_with_one_sentence(monkeypatch):
     pool.close()
 
 
-def test_workers_whose_origin_ends_again_and_again_are_given_up_with_one_sentence(monkeypatch):
+def test_failing_fork_server_is_reported(monkeypatch):
     def start(self):
         raise EOFError  # what multiprocessing says then
 
@@ -322,7 +322,7 @@ def test_workers_whose_origin_ends_again_and_again_are_given_up_with_one_sentenc
         until(lambda: pool.poll(0.1))
 
 
-def test_a_worker_that_never_starts_is_given_up_and_nobody_waits_for_it(monkeypatch):
+def test_silent_worker_start_times_out(monkeypatch):
     monkeypatch.setattr(local, "CONTEXT", multiprocessing.get_context("forkserver"))
     monkeypatch.setattr(multiprocessing.context.ForkServerProcess, "start", lambda self: threading.Event().wait())
     monkeypatch.setattr(local, "STARTING", 0.3)
@@ -332,7 +332,7 @@ def test_a_worker_that_never_starts_is_given_up_and_nobody_waits_for_it(monkeypa
 
 
 @pytest.mark.parametrize(("how", "attempts"), [("cancelled", 0), ("lost", 1)])
-def test_only_an_attempt_that_its_worker_did_not_survive_counts(tmp_path, how, attempts):
+def test_only_lost_workers_count_as_attempts(tmp_path, how, attempts):
     store, pool = Store(tmp_path / "runs.db"), Scripted()
     store.submit(SweepSpec())
     runner = Runner(store, pool)
@@ -345,7 +345,7 @@ def test_only_an_attempt_that_its_worker_did_not_survive_counts(tmp_path, how, a
 
 
 @pytest.mark.usefixtures("start_method")
-def test_workers_killed_while_they_start_are_replaced_again_and_again():
+def test_workers_killed_during_start_are_replaced():
     pool = LocalPool(1)
     for _ in range(4):
         killed = pool.workers[0]
@@ -355,7 +355,7 @@ def test_workers_killed_while_they_start_are_replaced_again_and_again():
 
 
 @pytest.mark.slow
-def test_an_origin_killed_while_it_starts_a_worker_hangs_nothing():
+def test_killing_the_fork_server_during_a_start_does_not_hang():
     """Ten kills aimed at the moment in which a worker is born; after each, a run is trained."""
     from multiprocessing.forkserver import _forkserver  # where multiprocessing keeps it
 
@@ -403,14 +403,14 @@ class Scripted:
         return told
 
 
-def test_a_pool_that_lost_a_node_gets_no_more_than_it_can_hold(tmp_path):
+def test_smaller_pool_gets_no_more_runs_than_it_can_hold(tmp_path):
     store = Store(tmp_path / "runs.db")
     store.submit(SweepSpec(grid={"seed": list(range(5))}))
     Runner(store, Scripted(room=-1)).do_round()
     assert store.counts()["queued"] == 5
 
 
-def test_an_unknown_error_is_told_in_one_line_with_its_place():
+def test_unexpected_error_is_one_line_with_its_location():
     try:
         raise KeyError("x")
     except KeyError as error:

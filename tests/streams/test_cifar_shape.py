@@ -75,12 +75,12 @@ def test_two_tasks_of_other_methods(network, method):
 
 
 @pytest.mark.slow
-def test_a_run_of_resnet18_is_repeatable():
+def test_resnet18_run_is_reproducible():
     one, same = (finished(network="resnet18", iterations=1)[0].fingerprint for _ in range(2))
     assert one == same
 
 
-def test_where_a_whole_set_is_needed_the_network_says_how_many_images_a_pass_takes(monkeypatch):
+def test_network_sets_the_images_per_pass(monkeypatch):
     passes, batch = [], Stream.batch
 
     def counted(stream, task, indices):

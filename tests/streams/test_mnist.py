@@ -89,7 +89,7 @@ def test_a_run_learns_from_the_files(tiny, name):
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_twenty_tasks_are_views_of_one_copy(tiny, name):
+def test_tasks_are_views_of_one_copy(tiny, name):
     stream = BENCHMARKS[name].open(20, 0)
     images = mnist.load_digits().images
     assert stream.images.dtype == torch.uint8
@@ -109,7 +109,7 @@ def test_torchvision_reads_the_same_digits_from_the_same_files(tiny):
         np.testing.assert_array_equal(labels[indices], expected.targets)
 
 
-def test_tasks_follow_the_seed_and_not_their_number(tiny):
+def test_tasks_depend_on_the_seed_not_on_their_number(tiny):
     for name, others in ((BOTH[0], 5), (BOTH[1], 3)):  # angles are shares of the half turn, so they depend on it
         a, same, other = (BENCHMARKS[name].open(n, seed) for n, seed in ((3, 7), (others, 7), (3, 8)))
         for t in range(3):
@@ -143,7 +143,7 @@ def folder_instead(path):
         (folder_instead, "whose file {folder}/t10k-images-idx3-ubyte cannot be read (Is a directory); "),
     ],
 )
-def test_harmed_files_are_one_sentence(tiny, harm, sentence):
+def test_damaged_files_are_reported(tiny, harm, sentence):
     harm(tiny / "t10k-images-idx3-ubyte")
     told = BENCHMARKS["mnist-rotations"].missing()
     assert sentence.format(folder=tiny) + "get it with: mgem data fetch mnist." in told
@@ -152,7 +152,7 @@ def test_harmed_files_are_one_sentence(tiny, harm, sentence):
     assert str(caught.value) == told
 
 
-def test_a_label_that_is_no_digit_is_damage_at_first_sight(tiny):
+def test_invalid_label_is_found_without_checksum(tiny):
     path = tiny / "train-labels-idx1-ubyte"
     path.write_bytes(path.read_bytes()[:-1] + bytes([200]))
     reason = f"whose file {path} is damaged (it has the label 200, and digits are from 0 to 9)"
@@ -163,7 +163,7 @@ def test_a_label_that_is_no_digit_is_damage_at_first_sight(tiny):
 
 
 @pytest.mark.parametrize("name", list(mnist.MD5))
-def test_a_file_with_one_other_byte_is_not_trained_on(tiny, name, capsys):
+def test_file_with_one_changed_byte_is_rejected(tiny, name, capsys):
     path = tiny / name
     content = bytearray(path.read_bytes())
     content[-1] = (content[-1] + 1) % 10  # a label of another digit, or a pixel
@@ -184,19 +184,19 @@ def sentence_of(folder):
     ("command", "benchmarks"),
     [("run", "mnist-permutations"), ("sweep", "mnist-permutations"), ("sweep", "mnist5k-split,mnist-permutations")],
 )
-def test_without_data_nothing_is_launched(empty, command, benchmarks, capsys, monkeypatch):
+def test_nothing_is_launched_without_data(empty, command, benchmarks, capsys, monkeypatch):
     monkeypatch.setattr("mgem_core.cli.sweep.ensure_runner", lambda *options: pytest.fail("a runner was started"))
     assert main([command, "--benchmark", benchmarks]) == 2
     assert capsys.readouterr() == ("", f"mgem: {sentence_of(empty)}\n")
     assert not Path(os.environ["MGEM_HOME"]).exists()
 
 
-def test_a_worker_without_the_data_says_so(empty):
+def test_worker_reports_missing_data(empty):
     config = RunConfig(benchmark=BOTH[0], **SHORT).model_dump_json()
     assert list(train(config, None)) == [Ended("failed", sentence_of(empty))]
 
 
-def test_what_is_missing_is_told_without_torch(empty):
+def test_missing_data_is_found_without_torch(empty):
     code = (
         "import sys; from mgem_core.streams import BENCHMARKS; print(BENCHMARKS['mnist-permutations'].missing());"
         "sys.exit(bool({'torch', 'torchvision'} & set(sys.modules)))"
@@ -205,7 +205,7 @@ def test_what_is_missing_is_told_without_torch(empty):
     assert told.stdout == f"{sentence_of(empty)}\n"
 
 
-def test_the_list_tells_what_is_here(empty, capsys):
+def test_list_shows_available_data(empty, capsys):
     def states():
         assert main(["data", "list"]) == 0
         lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
@@ -225,7 +225,7 @@ def test_the_list_tells_what_is_here(empty, capsys):
 
 @pytest.mark.parametrize("name", ["mnist", "mnist-rotations"])
 @pytest.mark.parametrize("harm", [None, gone, cut])
-def test_fetch_brings_what_is_missing_or_damaged(empty, mirror, name, harm, capsys):
+def test_fetch_replaces_missing_or_damaged_files(empty, mirror, name, harm, capsys):
     if harm:
         write_digits(empty)
         harm(empty / "train-labels-idx1-ubyte")
@@ -258,7 +258,7 @@ def no_disk(served, monkeypatch):
 
 
 @pytest.mark.parametrize("trouble", [no_server, half_a_file, other_digits, no_disk])
-def test_a_download_that_fails_is_one_sentence_and_leaves_nothing_that_counts(empty, mirror, trouble, monkeypatch, capsys):
+def test_failed_download_is_reported_and_leaves_no_data(empty, mirror, trouble, monkeypatch, capsys):
     trouble(mirror, monkeypatch)
     assert main(["data", "fetch", "mnist"]) == 1
     out, err = capsys.readouterr()
@@ -271,7 +271,7 @@ def test_a_download_that_fails_is_one_sentence_and_leaves_nothing_that_counts(em
     assert not list(empty.parents[1].glob("*.partial"))
 
 
-def test_what_a_killed_download_left_is_in_nobodys_way(empty, mirror):
+def test_leftovers_of_a_killed_download_do_no_harm(empty, mirror):
     left = empty.parents[1] / "MNIST.partial" / "MNIST" / "raw"
     write_digits(left)
     cut(left / "train-images-idx3-ubyte")
@@ -288,7 +288,7 @@ def test_what_a_killed_download_left_is_in_nobodys_way(empty, mirror):
         (["eat"], 2, "mgem: argument list|fetch: invalid choice: 'eat'"),
     ],
 )
-def test_other_requests_get_one_sentence(empty, arguments, code, told, capsys):
+def test_other_requests_are_one_sentence(empty, arguments, code, told, capsys):
     try:
         ended = main(["data", *arguments])
     except SystemExit as stop:
@@ -301,7 +301,7 @@ def test_other_requests_get_one_sentence(empty, arguments, code, told, capsys):
 
 @real
 @pytest.mark.parametrize("name", BOTH)
-def test_the_real_digits_are_all_there_and_once(name):
+def test_real_digits_are_complete_and_unique(name):
     assert not mnist.find_problem(thorough=True)
     stream = BENCHMARKS[name].open(20, 0)
     images, labels = mnist.read_files(mnist.folder())
@@ -314,6 +314,6 @@ def test_the_real_digits_are_all_there_and_once(name):
 
 @real
 @pytest.mark.parametrize("name", BOTH)
-def test_a_hundred_steps_on_real_digits_tell_most_of_them_apart(name):
+def test_hundred_steps_learn_most_real_digits(name):
     *_, finished = run(RunConfig(benchmark=name, tasks=1, iterations=100, probe_every=0))
     assert finished.acc > 65

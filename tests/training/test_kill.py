@@ -31,7 +31,7 @@ def go(config: RunConfig, checkpoint: Path, events: int | None, delay: float) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
-def test_killed_and_resumed_is_undisturbed_to_the_last_bit(name, tmp_path):
+def test_killed_and_resumed_run_is_bit_identical(name, tmp_path):
     config = RunConfig(**{**SHORT, **METHODS[name]})
     whole = list(run(config))[-1]
     moment = random.Random(name)
