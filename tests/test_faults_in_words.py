@@ -31,7 +31,7 @@ def home(tmp_path, monkeypatch):
 
 def a_folder(home):
     (home / "runs.db").mkdir()
-    return "is a folder, where the store of all runs should be"
+    return "is a folder, but it should be the file with all runs"
 
 
 def another_program(home):
@@ -49,7 +49,7 @@ def another_program_with_a_version(home):
 
 def no_database(home):
     (home / "runs.db").write_bytes(b"this is no database" * 1000)
-    return "is damaged or no store of mgem"
+    return "is damaged or not a store of mgem"
 
 
 def a_store_restored_from_a_dump(home):

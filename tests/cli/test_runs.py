@@ -99,4 +99,4 @@ def test_damaged_store_is_reported(home, capsys):
     folder, _ = home
     (folder / "runs.db").write_text("no database at all" * 100)
     assert main(["runs"]) == 2
-    assert "is damaged or no store of mgem" in capsys.readouterr().err
+    assert "is damaged or not a store of mgem" in capsys.readouterr().err

@@ -82,14 +82,14 @@ def test_resume_requests_runs_of_older_code_with_current_code(store, monkeypatch
     assert store.requested_with_other_code([interrupted]) == [interrupted]
     assert store.resume(store.run_ids(sweep)) == 4
     assert store.requested_with_other_code() == []
-    assert store.resume(store.run_ids(sweep)) == 0  # they wait already
+    assert store.resume(store.run_ids(sweep)) == 0  # these are queued already
     assert store.claim()[0] == interrupted
     keys = expected_keys(SPEC.runs())
     assert [run["key"] for run in store.run_records(sweep=sweep)] == keys
 
 
 def test_run_resumed_with_other_code_is_not_claimed(store, monkeypatch):
-    """Another process resumes it between the two steps of a claim."""
+    """Another process resumes the run between the two steps of a claim."""
     store.submit(SweepSpec(base=SPEC.base))
     answers = iter([queue.next_run(store.database), None])
     monkeypatch.setattr(queue, "next_run", lambda database: next(answers))
@@ -100,7 +100,7 @@ def test_run_resumed_with_other_code_is_not_claimed(store, monkeypatch):
 
 
 def test_run_with_invalid_config_fails_with_message(store):
-    """The code that trains it is the same, but not what a config may be."""
+    """The code that trains the run is the same, but its config is no longer valid."""
     store.submit(SPEC)
     with store.database.transaction() as db:
         db.execute("UPDATE runs SET config = replace(config, 'mnist5k-permutations', 'gone') WHERE id IN (1, 2)")
@@ -118,7 +118,7 @@ def test_sweep_of_older_code_is_not_reused(store, monkeypatch):
 
 
 def claimed_sweeps(store, count):
-    """The names of the sweeps from which the next runs are claimed."""
+    """Claim this many runs and return the names of their sweeps."""
     return [next(iter(store.sweeps_of([store.claim()[0]]).values())) for _ in range(count)]
 
 
@@ -146,7 +146,7 @@ def test_runs_with_snapshots_are_trained_first(store):
 
 
 class UnreadableData:
-    """Data that cannot be listed, for one of the benchmarks."""
+    """A dataset that cannot be read."""
 
     def __init__(self, monkeypatch, benchmark="mnist5k-rotations"):
         def version():
@@ -169,7 +169,7 @@ def test_unreadable_data_fails_only_its_run(store, monkeypatch):
     assert {run["error"] for run in failed} == {"/data/pacs/photo/dog cannot be read (Permission denied); allow it."}
     store.cancel(store.run_ids(sweep))
     store.requeue_interrupted()
-    assert store.resume(store.run_ids(sweep)) == 2  # the others are still not readable
+    assert store.resume(store.run_ids(sweep)) == 2  # the data is still unreadable
     assert store.counts(sweep)["failed"] == 2
 
 
@@ -210,7 +210,7 @@ def test_new_runner_requeues_interrupted_runs(store):
     store.cancel([other])
     store.requeue_interrupted()
     assert store.claim()[0] == one
-    assert store.attempts(one) == 1  # the runner's death was not the run's fault
+    assert store.attempts(one) == 1  # an interrupted attempt does not count
     assert store.counts()["cancelled"] == 1
 
 
@@ -221,9 +221,9 @@ def test_resumed_run_replaces_events_after_its_checkpoint(store):
     store.record([(number, event) for event in events])
     before = frames.series(store, number, "Stepped")
     store.record([(number, Started("GEM", ("a", "b"), 10, 1, 1, 4))])
-    kept = frames.series(store, number, "Stepped")
+    remaining = frames.series(store, number, "Stepped")
     assert len(before) == 20
-    assert [tuple(row) for row in kept[["task", "step"]].to_numpy()][-1] == (1, 4)
+    assert [tuple(row) for row in remaining[["task", "step"]].to_numpy()][-1] == (1, 4)
     later = [e for e in events if isinstance(e, Stepped | TaskLearned) and (e.task, getattr(e, "step", 99)) > (1, 4)]
     store.record([(number, event) for event in later])
     assert frames.series(store, number, "Stepped").equals(before)
@@ -253,7 +253,7 @@ def test_snapshots_round_trip(store):
 
 
 def test_snapshots_of_older_versions_are_positive_semidefinite(store):
-    """They hold the Gram matrices in float32, whose rounding gives parallel rows eigenvalues below zero."""
+    """Older versions stored Gram matrices in float32; rounding gives parallel rows negative eigenvalues."""
     rows = np.random.default_rng(0).normal(size=(2, 1, 50)) + 1e-5 * np.random.default_rng(1).normal(size=(2, 8, 50))
     gram = (rows @ rows.swapaxes(1, 2)).astype(np.float32)
     assert np.linalg.eigvalsh(gram.astype(float)).min() < 0
@@ -316,7 +316,7 @@ def test_frames_are_tidy(store):
     table = measurements.points(store, every, View())
     assert table["label"].tolist() == ["GEM", "p-mGEM(4)"]
     assert table["finished"].tolist() == [2, 1]
-    assert table["acc"].tolist() == [80.0, 70.0]  # of the seed that both have
+    assert table["acc"].tolist() == [80.0, 70.0]  # for the seed that both have
     finish(store, store.claim()[0], 72.0)
     table = measurements.points(store, frames.runs(store, sweep), View())
     assert table["acc"].tolist() == [81.0, 71.0]
@@ -356,7 +356,7 @@ def test_deleting_removes_ended_runs_and_their_events(store):
     number, _ = store.claim()
     store.record([(number, Stepped(0, 1, 0.5, 0.0, 0.01, 0))])
     store.delete(store.run_ids(sweep))
-    assert store.counts(sweep)["running"] == 1  # nothing that has not ended is deleted
+    assert store.counts(sweep)["running"] == 1  # active runs are not deleted
     finish(store, number)
     store.cancel(store.run_ids(sweep))
     store.delete(store.run_ids(sweep))
@@ -376,7 +376,7 @@ def test_damaged_file_is_rejected_unchanged(tmp_path):
     path = tmp_path / "runs.db"
     path.write_bytes(b"this is no database" * 100)
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="is damaged or no store of mgem"):
+    with pytest.raises(UsageError, match="is damaged or not a store of mgem"):
         Store(path)
     assert path.read_bytes() == before
 
@@ -460,7 +460,7 @@ def test_concurrent_creation_makes_one_store(tmp_path):
     code = "import sys, pathlib; from mgem_core.store import Store; input(); Store(pathlib.Path(sys.argv[1])).counts()"
     command = [sys.executable, "-c", code, str(tmp_path / "runs.db")]
     makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
-    for maker in makers:  # all have imported and wait
+    for maker in makers:  # every process has imported the store and waits
         maker.stdin.write("\n")
         maker.stdin.flush()
     assert [maker.communicate()[1] for maker in makers] == [""] * 6
@@ -468,7 +468,7 @@ def test_concurrent_creation_makes_one_store(tmp_path):
 
 
 def test_runs_stored_with_fewer_fields_have_the_same_configuration(store):
-    """A method that is added later brings fields that older runs of other methods never had."""
+    """A new method adds fields that stored runs of other methods do not have."""
     spec = SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1]})
     store.submit(spec)
     with store.database.transaction() as db:
@@ -502,7 +502,7 @@ def test_extending_seeds_queues_only_new_runs(store):
 
 
 def test_threads_share_a_store(store):
-    """A dashboard has one store for all its sessions."""
+    """All sessions of a dashboard share one store."""
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": list(range(40))}))
     claimed, errors = [], []
 
