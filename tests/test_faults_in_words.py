@@ -207,7 +207,7 @@ def test_the_page_of_a_run_says_why_it_started_again(home, monkeypatch):
     store.submit(SweepSpec(base={"tasks": 2}))
     store.claim()
     store.record([(1, Started("GEM", ("a", "b"), 5, 1, 0, 0))])
-    store.set_notice(1, "It started again from the beginning: its checkpoint is damaged.")
+    store.set_notice(1, "The run started again from the beginning: its checkpoint is damaged.")
     page = page_of_run(1)
     assert any("started again from the beginning" in info.value.replace("\\", "") for info in page.info)
 

@@ -1,4 +1,4 @@
-"""What the pages show of runs that wait for other code than this server has."""
+"""How the pages show runs that wait for other code than this server has."""
 
 import pytest
 import runner_process
@@ -34,7 +34,7 @@ def test_explore_offers_to_request_waiting_runs_again(store, outdated):
 
 def test_runs_page_lists_and_resumes_waiting_runs(store, outdated):
     page = open_page("runs", runs="r1,r2")
-    assert tables(page).count("queued, for other code") == 4
+    assert tables(page).count("queued for other code") == 4
     press(page, "Resume")
     assert store.requested_with_other_code() == [3, 4]
     assert "This run waits: it was requested with other code" in texts(open_page("runs", runs="r3"))
@@ -43,7 +43,7 @@ def test_runs_page_lists_and_resumes_waiting_runs(store, outdated):
 
 @pytest.fixture
 def started(store, monkeypatch):
-    """The runners that are started while one of another version is alive."""
+    """Collect the runners that are started while one of another version is alive."""
     started = []
     monkeypatch.setattr(runner_process, "ensure_runner", work.ensure_runner)
     monkeypatch.setattr(work.subprocess, "Popen", lambda *command, **options: started.append(command))
@@ -59,7 +59,7 @@ def test_runner_of_another_version_is_shown_while_runs_wait(store, started):
     assert "Waiting for another version to finish: process 77 uses other code, libraries or data." in texts(page).replace(
         "\\", ""
     )
-    assert len(started) >= 1  # one that asks it to end, and waits for that
+    assert len(started) >= 1  # the new runner asks it to end, and waits
 
 
 def test_runner_of_another_version_is_otherwise_left_alone(store, started, monkeypatch):

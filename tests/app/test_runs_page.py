@@ -1,4 +1,4 @@
-"""The page Runs, without a browser: what is listed and opened, and what its buttons do to the store."""
+"""The page Runs, without a browser: its lists, its details, and the effect of its buttons on the store."""
 
 import numpy as np
 import pytest
@@ -112,13 +112,13 @@ def test_failed_run_shows_its_error(store):
     page = open_runs(runs="r1")
     assert page.error[0].value == "no \\*luck\\* today."
     assert not page.metric
-    assert "there are no curves" in texts(page)
+    assert "There are no curves" in texts(page)
 
 
 def test_several_runs_are_compared(store, finished):
     page = open_runs(runs="r1,r3,r4")
     assert page.subheader[0].value == "3 runs"
-    assert {"benchmark", "tasks"} <= set(page.table[0].value["setting"])  # the same in all
+    assert {"benchmark", "tasks"} <= set(page.table[0].value["setting"])  # equal in all runs
     assert not {"strength", "modules"} & set(page.table[0].value["setting"])
 
 
@@ -160,7 +160,7 @@ def test_deleting_a_sweep_keeps_shared_runs(store, finished):
     store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")
     page = open_runs(list="Sweeps", sweep="s1")
     assert "2 runs that no other sweep contains" in texts(page)
-    assert "2 runs that other sweeps contain, too, will be kept" in texts(page)
+    assert "2 runs that other sweeps also contain will be kept" in texts(page)
     page = press(page, "Delete s1")
     assert [row["id"] for row in store.database.rows("SELECT id FROM runs ORDER BY id")] == [3, 4]
     assert "1 sweep" in texts(page)
@@ -178,16 +178,16 @@ def test_store_is_compacted(store, finished):
     store.record([(1, Stepped(0, step, 0.5, 0.0, 0.01, 0)) for step in range(2000)])
     store.delete([1])
     page = open_runs(list="Sweeps")
-    assert "that deleted runs occupied" in texts(page)
+    assert "deleting runs left another" in texts(page)
     page = press(page, "Compact")
-    assert "that deleted runs occupied" not in texts(page)
+    assert "deleting runs left another" not in texts(page)
 
 
 def test_more_like_this_fills_the_form_on_explore(store, finished):
     store.submit(SweepSpec(base={"tasks": 2, "method": "single"}), "Newer")
     page = press(open_runs(runs="r3"), "More like this")
     assert "What to run" in texts(page)
-    assert page.query_params["sweep"] == f"s{finished}"  # where it came from, though there is a newer one
+    assert page.query_params["sweep"] == f"s{finished}"  # the sweep of the run, although there is a newer one
     assert page.session_state["run families"] == ["p-mGEM"]
     assert page.session_state["run modules"] == [4]
     assert page.session_state["run tasks"] == 2

@@ -38,11 +38,11 @@ BAD = [
     ("--device", "gpu", "device is 'gpu'; it must be auto, cpu, cuda, cuda:N or mps"),
     ("--output", "/no/such/folder/out.json", "output is '/no/such/folder/out.json', but it cannot be written"),
     ("--checkpoint", "/no/such/folder/run.pt", "checkpoint is '/no/such/folder/run.pt', but it cannot be written: No such"),
-    ("--checkpoint", "/dev/null", "checkpoint is '/dev/null', which is no regular file"),
+    ("--checkpoint", "/dev/null", "checkpoint is '/dev/null', which is not a regular file"),
     ("--checkpoint", "x" * 300, "it cannot be written: File name too long"),
     ("--output", "/tmp", "output is '/tmp', but it cannot be written: Is a directory"),
     ("--resume", "/tmp", "resume is '/tmp', but there is no such file"),
-    ("--resume", __file__, "which is no checkpoint of a run, or one of another version of mgem"),
+    ("--resume", __file__, "which is not a checkpoint, or was written by another version of mgem"),
     ("--lr", "-1e3", "lr is '-1e3'; it must be greater than 0"),
     ("--iterations", "1000000000", "iterations is '1000000000'; it must be less than or equal to 1000000"),
     ("--lr", "1e39", "lr is '1e39'; it must be less than or equal to 1000"),
@@ -156,13 +156,13 @@ def test_resuming_a_damaged_checkpoint_restarts_with_notice(capsys, tmp_path):
     out, err = capsys.readouterr()
     assert json.loads(out)["fingerprint"] == whole["fingerprint"]
     assert err.startswith(
-        "mgem: It started again from the beginning: its checkpoint is damaged: its checksum does not fit."
+        "mgem: The run started again from the beginning: its checkpoint is damaged: its checksum is wrong."
     )
-    assert f"It was set aside as {path}.set-aside." in err
+    assert f"The file was renamed to {path}.set-aside." in err
 
 
 def test_discarded_snapshots_are_reported(capsys):
     assert main([*QUICK, "--snap-every", "5"]) == 0
-    assert "mgem: mgem run does not keep snapshots; mgem sweep stores them." in capsys.readouterr().err
+    assert "mgem: mgem run does not store snapshots; use mgem sweep to store them." in capsys.readouterr().err
     assert main(QUICK) == 0
     assert "snapshots" not in capsys.readouterr().err

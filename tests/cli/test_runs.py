@@ -74,7 +74,7 @@ def test_resume_reports_each_status(home, capsys):
     finish(store, finished)
     store.cancel([4])
     assert main(["resume", "s1"]) == 0
-    assert capsys.readouterr().out == "1 run queued again, 1 waiting already, 1 running, 1 finished.\n"
+    assert capsys.readouterr().out == "1 run queued again, 1 already queued, 1 running, 1 finished.\n"
     store.end(running, "cancelled", "")
     store.cancel([3, 4])
     started.clear()

@@ -139,7 +139,7 @@ def many(monkeypatch):
 def test_huge_sweep_needs_confirmation(home, many, capsys):
     folder, started = home
     assert main(many) == 2
-    sentence = "this is a sweep of up to 10 runs; add --yes to launch it all the same, or choose fewer values."
+    sentence = "this is a sweep of up to 10 runs; add --yes to launch it anyway, or choose fewer values."
     assert capsys.readouterr().err == f"mgem: {sentence}\n"
     assert not started
     assert not (folder / "runs.db").exists()
@@ -165,7 +165,7 @@ def test_day_long_sweep_needs_confirmation(home, capsys, monkeypatch):
     folder, started = home
     monkeypatch.setattr("mgem_core.cli.sweep.estimate", lambda *arguments: Estimate(1, 0, 3 * 86400.0))
     assert main(["sweep", "--tasks", "1", "--detach"]) == 2
-    assert capsys.readouterr().err.startswith("mgem: this may take about 3 days; add --yes to launch it all the same")
+    assert capsys.readouterr().err.startswith("mgem: this may take about 3 days; add --yes to launch it anyway")
     assert not started
     assert not Store(folder / "runs.db").sweeps()
 
@@ -178,5 +178,5 @@ def test_sweep_whose_code_was_edited_ends_with_message(home, capsys, monkeypatch
 
     monkeypatch.setattr("mgem_core.cli.sweep.ensure_runner", edit)
     assert main(["sweep", "--tasks", "1", "--seeds", "0,1"]) == 2
-    sentence = "of sweep s1, 2 runs wait: they were requested with other code, libraries or data than are installed here"
+    sentence = "in sweep s1, 2 runs wait: they were requested with other code, libraries or data than are installed here"
     assert f"mgem: {sentence}; mgem resume s1 requests them again" in capsys.readouterr().err

@@ -181,12 +181,12 @@ def test_runner_continues_with_a_replaced_store(home):
     for file in home.glob("runs.db*"):
         file.unlink()
     assert waiting.wait(timeout=10) == 2
-    assert "was deleted or replaced while sweep s1 was in it; launch the sweep again" in waiting.stderr.read()
+    assert "was deleted or replaced, and sweep s1 with it; launch the sweep again" in waiting.stderr.read()
     other = chaos.mgem(home, "sweep", *flags(SHORT), "--json")
     document = json.loads(other.communicate(timeout=60)[0])
     assert document["counts"]["finished"] == 1
     assert chaos.runner_of(home) == runner
-    assert "was deleted or replaced; continuing with the store that is there now" in (home / "runner.log").read_text()
+    assert "was deleted or replaced; continuing with the new store" in (home / "runner.log").read_text()
 
 
 @pytest.mark.slow
@@ -327,7 +327,7 @@ def test_silent_worker_start_times_out(monkeypatch):
     monkeypatch.setattr(multiprocessing.context.ForkServerProcess, "start", lambda self: threading.Event().wait())
     monkeypatch.setattr(local, "STARTING", 0.3)
     pool = LocalPool(1)
-    with pytest.raises(UsageError, match="its worker was silent for 0 s, 3 times in a row"):
+    with pytest.raises(UsageError, match="its worker sent nothing for 0 s, 3 times in a row"):
         until(lambda: pool.poll(0.1))
 
 

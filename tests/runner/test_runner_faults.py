@@ -95,7 +95,9 @@ def test_checkpoint_ahead_of_the_store_is_not_resumed(home, expected, tasks_befo
     assert Runner(store, pool).work(0) == "idle"
     assert everything(store) == expected
     assert pool.states == [None]
-    assert one_run(store)["notice"].startswith("It started again from the beginning: its checkpoint does not fit the store")
+    assert one_run(store)["notice"].startswith(
+        "The run started again from the beginning: its checkpoint does not fit the store"
+    )
 
 
 def test_events_after_the_checkpoint_are_removed(home, expected):
@@ -160,7 +162,7 @@ def test_checkpoint_folder_error_is_reported(home):
     store = new_store(home)
     store.submit(SPEC)
     (home / "checkpoints").touch()
-    with pytest.raises(StoreUnavailableError, match=r"the folder .*checkpoints cannot be made: File exists"):
+    with pytest.raises(StoreUnavailableError, match=r"the folder .*checkpoints cannot be created: File exists"):
         Runner(store, InlinePool()).do_round()
 
 
@@ -184,7 +186,7 @@ def test_damaged_checkpoint_restarts_the_run(home, expected):
     store.checkpoint(1).write_bytes(damaged)
     assert Runner(store, InlinePool()).work(0) == "idle"
     assert everything(store) == expected
-    assert "its checkpoint is damaged: its checksum does not fit" in one_run(store)["notice"]
+    assert "its checkpoint is damaged: its checksum is wrong" in one_run(store)["notice"]
     assert not list(store.checkpoint(1).parent.iterdir())  # both are of no use once there is a result
 
 
@@ -240,7 +242,7 @@ def test_runs_wait_while_the_store_is_not_writable(home, expected):
     store.submit(SPEC)
     full = Unwritable(store, 5)
     assert Runner(full, InlinePool()).work(0) == "idle"
-    problem = "runs.db could not be written: database or disk is full. No run goes on until this is fixed."
+    problem = "runs.db could not be written: database or disk is full. No run can continue until this is fixed."
     assert full.seen == ["", *[problem] * 4]
     assert everything(store) == expected
     assert current_problem() == ""
@@ -255,7 +257,7 @@ def test_runs_continue_while_checkpoints_are_not_writable(home, expected, monkey
     store.submit(SPEC)
     assert Runner(store, InlinePool()).work(0) == "idle"
     assert everything(store) == expected
-    assert "1.pt could not be written: No space left on device. Runs go on without it." in capfd.readouterr().err
+    assert "1.pt could not be written: No space left on device. Training continues without it." in capfd.readouterr().err
 
 
 def test_runner_waits_for_a_locked_store_and_reports_it(home, expected):

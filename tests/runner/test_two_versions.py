@@ -113,7 +113,7 @@ def test_ray_node_with_other_code_is_refused(tmp_path, home):
         assert code == 0, err
         assert json.loads(out)["counts"]["finished"] == 3
         assert "mgem: Refused Ray node:" in err
-        assert "(127.0.0.2) has other code in mgem_core/learners/_learner.py. Install there what the runner has" in err
+        assert "(127.0.0.2) has other code in mgem_core/learners/_learner.py. Install the same versions there" in err
     finally:
         cluster.shutdown()
 

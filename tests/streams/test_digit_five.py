@@ -246,11 +246,11 @@ def test_fetch_downloads_usps_and_svhn_with_torchvision(root, tmp_path_factory, 
         assert main(["data", "fetch", "usps"]) == 0
         assert main(["data", "fetch", "digit-five"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"USPS is in {root} now.",
-        f"MNIST is in {mnist.folder()} already.",
-        f"MNIST-M is in {root / 'digit-five'} already.",
-        f"SVHN is in {root} now.",
-        f"USPS is in {root} already.",
+        f"USPS has been downloaded to {root}.",
+        f"MNIST is already in {mnist.folder()}.",
+        f"MNIST-M is already in {root / 'digit-five'}.",
+        f"SVHN has been downloaded to {root}.",
+        f"USPS is already in {root}.",
     ]
     assert not BENCHMARK.missing()
 
@@ -267,19 +267,19 @@ def test_list_has_a_line_per_domain(root, capsys):
     assert main(["data", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("digit-five"))
-    assert lines[start].endswith("4 of 5 domains are here")
+    assert lines[start].endswith("4 of 5 domains are available")
     states = {line.split()[0]: line[62:] for line in lines[start + 1 : start + 6]}
     assert list(states) == ["mnist", "mnist-m", "synthetic", "svhn", "usps"]
     assert states["synthetic"] == "built in"
     assert states["usps"].startswith(f"unusable: its file usps.bz2 is not in {root}; get it with: mgem data fetch usps (")
-    assert states["svhn"] == f"here, in {root / 'digit-five'} (a sample: 40 images to train on, 30 to test on)"
-    assert states["mnist-m"] == f"here, in {root / 'digit-five'} (a sample: 60 images to train on, 30 to test on)"
+    assert states["svhn"] == f"available in {root / 'digit-five'} (a sample: 40 images to train on, 30 to test on)"
+    assert states["mnist-m"] == f"available in {root / 'digit-five'} (a sample: 60 images to train on, 30 to test on)"
 
 
 def test_list_does_not_call_full_svhn_a_sample(root, monkeypatch, capsys):
     write_svhn(root, monkeypatch)
     assert main(["data", "list"]) == 0
-    assert f"here, in {root} (246 MB to download and on disk)\n" in capsys.readouterr().out
+    assert f"available in {root} (246 MB to download and on disk)\n" in capsys.readouterr().out
 
 
 @real

@@ -164,17 +164,17 @@ def test_list_names_an_unreadable_image(root, harm, ending, capsys):
     folder = root / "domainnet" / "sketch" / "class07"
     pixels = np.random.default_rng(0).integers(0, 256, (300, 300, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(folder / f"noise.{ending}")
-    assert list_data(capsys)["sketch"].startswith(f"here, in {root}/domainnet/sketch (")
+    assert list_data(capsys)["sketch"].startswith(f"available in {root}/domainnet/sketch (")
     harm(folder / f"noise.{ending}")
     states = list_data(capsys)
     assert states["sketch"].startswith(f"unusable: its image {folder}/noise.{ending} cannot be read (")
-    assert states["real"].startswith("here, in ")
+    assert states["real"].startswith("available in ")
 
 
 def test_unreadable_image_of_a_small_class_is_ignored(root, capsys):
     write_class(root / "domainnet" / "sketch" / "rare", 4)
     text_instead(root / "domainnet" / "sketch" / "rare" / "000.png")
-    assert list_data(capsys)["sketch"].startswith("here, in ")
+    assert list_data(capsys)["sketch"].startswith("available in ")
 
 
 def test_missing_data_is_one_sentence(root):
@@ -202,7 +202,7 @@ def test_any_other_folder_is_a_domain(root, capsys):
     assert finished.status == "finished"
     assert [task.name.partition(":")[0] for task in config.open_stream().tasks] == ["Art", "Real World"]
     states = list_data(capsys)
-    assert states["Art"] == f"here, in {root}/domainnet/Art (images of your own)"
+    assert states["Art"] == f"available in {root}/domainnet/Art (your own images)"
     assert "Real" in states
     assert list(states)[:6] == list(BENCHMARKS["domainnet"].domains)
 

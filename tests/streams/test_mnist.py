@@ -139,7 +139,7 @@ def folder_instead(path):
     [
         (gone, "mnist-rotations needs MNIST, whose file t10k-images-idx3-ubyte is not in {folder}; "),
         (cut, "whose file {folder}/t10k-images-idx3-ubyte is damaged (it has 31375 bytes, not 31376); "),
-        (other_header, "is damaged (it does not begin as a file of 40 digits does); "),
+        (other_header, "is damaged (it does not begin with the header of 40 digits); "),
         (folder_instead, "whose file {folder}/t10k-images-idx3-ubyte cannot be read (Is a directory); "),
     ],
 )
@@ -155,7 +155,7 @@ def test_damaged_files_are_reported(tiny, harm, sentence):
 def test_invalid_label_is_found_without_checksum(tiny):
     path = tiny / "train-labels-idx1-ubyte"
     path.write_bytes(path.read_bytes()[:-1] + bytes([200]))
-    reason = f"whose file {path} is damaged (it has the label 200, and digits are from 0 to 9)"
+    reason = f"whose file {path} is damaged (it has the label 200, but labels must be from 0 to 9)"
     assert mnist.find_problem() == reason
     with pytest.raises(UsageError) as caught:
         run(RunConfig(benchmark="mnist-rotations", **SHORT))
@@ -217,7 +217,7 @@ def test_list_shows_available_data(empty, capsys):
         f"missing: it is not in {empty}; get it with: mgem data fetch mnist {size}"
     }
     write_digits(empty)
-    assert {states()[name] for name in BOTH} == {f"here, in {empty} {size}"}
+    assert {states()[name] for name in BOTH} == {f"available in {empty} {size}"}
     assert states()["mnist5k-split"] == "built in"
     cut(empty / "train-labels-idx1-ubyte")
     assert states()["mnist-rotations"].startswith(f"unusable: its file {empty}/train-labels-idx1-ubyte is damaged (")
@@ -230,11 +230,11 @@ def test_fetch_replaces_missing_or_damaged_files(empty, mirror, name, harm, caps
         write_digits(empty)
         harm(empty / "train-labels-idx1-ubyte")
     assert main(["data", "fetch", name]) == 0
-    assert capsys.readouterr().out == f"MNIST is in {empty} now.\n"
+    assert capsys.readouterr().out == f"MNIST has been downloaded to {empty}.\n"
     assert not mnist.find_problem()
     assert [path.name for path in empty.parents[1].iterdir()] == ["MNIST"]
     assert main(["data", "fetch", name]) == 0
-    assert capsys.readouterr().out == f"MNIST is in {empty} already.\n"
+    assert capsys.readouterr().out == f"MNIST is already in {empty}.\n"
 
 
 def no_server(served, monkeypatch):
@@ -282,7 +282,7 @@ def test_leftovers_of_a_killed_download_do_no_harm(empty, mirror):
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["fetch", "mnist5k-split"], 0, "mnist5k-split is built in; there is nothing to fetch.\n"),
+        (["fetch", "mnist5k-split"], 0, "mnist5k-split is built in; nothing needs to be downloaded.\n"),
         (["fetch", "imagenet"], 2, "mgem: there is no data 'imagenet'; it must be one of "),
         (["fetch"], 2, "mgem: the following arguments are required: NAME; see mgem data fetch --help.\n"),
         (["eat"], 2, "mgem: argument list|fetch: invalid choice: 'eat'"),

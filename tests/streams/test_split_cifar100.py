@@ -117,7 +117,7 @@ def test_fetch_downloads_with_torchvision_and_checks_the_files(contents, tmp_pat
     with serve(served, monkeypatch) as address:
         monkeypatch.setattr(CIFAR100, "url", f"{address}{packed.name}")
         assert main(["data", "fetch", "split-cifar100-10"]) == 0
-    assert capsys.readouterr().out == f"CIFAR-100 is in {split_cifar100.folder()} now.\n"
+    assert capsys.readouterr().out == f"CIFAR-100 has been downloaded to {split_cifar100.folder()}.\n"
     assert not BENCHMARKS["split-cifar100"].missing()
     assert [path.name for path in split_cifar100.folder().parent.iterdir()] == ["cifar-100-python"]
 

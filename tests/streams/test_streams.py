@@ -96,10 +96,10 @@ def whole(stream, task, part, indices, size=70):
     return torch.cat([batch.x for batch in batches]), torch.cat([batch.y for batch in batches]), batches[0].mask
 
 
-@pytest.mark.parametrize("kept_bytes", [0, 1_000_000, 10**9], ids=["none kept", "some kept", "all kept"])
+@pytest.mark.parametrize("cache_bytes", [0, 1_000_000, 10**9], ids=["none cached", "some cached", "all cached"])
 @pytest.mark.parametrize("benchmark", ["mnist5k-rotations", "mnist5k-split"])
-def test_passes_are_equal_with_and_without_cache(benchmark, kept_bytes, monkeypatch):
-    monkeypatch.setattr("mgem_core.streams._stream.KEPT_BYTES", kept_bytes)
+def test_passes_are_equal_with_and_without_cache(benchmark, cache_bytes, monkeypatch):
+    monkeypatch.setattr("mgem_core.streams._stream.CACHE_BYTES", cache_bytes)
     stream = BENCHMARKS[benchmark].open(3, 0)
     for _ in range(2):
         for task, of_task in enumerate(stream.tasks):
@@ -108,9 +108,9 @@ def test_passes_are_equal_with_and_without_cache(benchmark, kept_bytes, monkeypa
                 assert torch.equal(x, expected.x)
                 assert torch.equal(y, expected.y)
                 assert mask is expected.mask is None or torch.equal(mask, expected.mask)
-    kept = sum(batch.x.numel() * batch.x.element_size() for batch in stream._kept.values())
-    assert kept <= kept_bytes
-    assert (len(stream._kept) == 6) == (kept_bytes == 10**9)
+    cached = sum(batch.x.numel() * batch.x.element_size() for batch in stream._cache.values())
+    assert cached <= cache_bytes
+    assert (len(stream._cache) == 6) == (cache_bytes == 10**9)
 
 
 def test_interrupted_pass_is_not_cached():

@@ -88,7 +88,7 @@ def test_list_reports_an_unreadable_folder_and_continues(denied, capsys, images)
     lines = capsys.readouterr().out.partition("\npacs ")[2].splitlines()
     [photo] = [line for line in lines if line.startswith("  photo ")]
     assert f"unusable: its folder {denied} cannot be read (Permission denied); allow this user to read it (" in photo
-    assert any(line.startswith("  sketch ") and " here, in " in line for line in lines)
+    assert any(line.startswith("  sketch ") and " available in " in line for line in lines)
 
 
 def test_figure_5_omits_an_unreadable_domain(denied, monkeypatch):

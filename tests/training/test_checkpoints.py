@@ -72,7 +72,7 @@ def check_damaged(config, whole, contents):
     for content in contents:
         started, finished = resumed(config, content)
         assert (started.task, started.step) == (0, 0)
-        assert started.notice.startswith("It started again from the beginning: its checkpoint ")
+        assert started.notice.startswith("The run started again from the beginning: its checkpoint ")
         assert same(finished, whole)
 
 
@@ -196,7 +196,7 @@ def test_checkpoint_of_other_code_is_set_aside_with_notice(tmp_path, monkeypatch
     started, finished = resumed(config, path)
     aside = tmp_path / "run.pt.set-aside"
     reason = "was written by other code, other library versions or another kind of device"
-    notice = f"It started again from the beginning: its checkpoint {reason}. It was set aside as {aside}."
+    notice = f"The run started again from the beginning: its checkpoint {reason}. The file was renamed to {aside}."
     assert (started.task, started.step, started.notice) == (0, 0, notice)
     assert started.key == run_key(config, "cpu")
     assert aside.read_bytes() == old
@@ -209,7 +209,7 @@ def test_damaged_file_is_set_aside_and_saving_continues(tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
     damaged = path.read_bytes()
     started, finished = resumed(config, path)
-    assert "is damaged: its checksum does not fit" in started.notice
+    assert "is damaged: its checksum is wrong" in started.notice
     assert same(finished, whole)
     assert (tmp_path / "run.pt.set-aside").read_bytes() == damaged
     assert read_header(path.read_bytes()).task == 2

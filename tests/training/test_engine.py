@@ -267,8 +267,8 @@ def of_another_run(path):
 @pytest.mark.parametrize(
     ("harm", "sentence"),
     [
-        (no_checkpoint, "no checkpoint of a run, or one of another version"),
-        (of_another_run, "a run with seed 5, not 0; give the same settings"),
+        (no_checkpoint, "not a checkpoint, or was written by another version"),
+        (of_another_run, "that run has seed 5, not 0; give the same settings"),
         (lambda path: path.unlink(), "there is no such file"),
     ],
 )
