@@ -1,4 +1,4 @@
-"""The network boundary, called as a server calls it: which requests reach the dashboard, and how others are answered."""
+"""The network boundary, called like a server does: which requests reach the dashboard, and the response to others."""
 
 import asyncio
 import os
@@ -18,14 +18,14 @@ PROXY = frozenset({"lab.example.org"})
 
 
 async def dashboard(scope, receive, send):
-    """What is behind the boundary: it answers every request with its path."""
+    """Act as the dashboard behind the boundary: answer every request with its path."""
     await PlainTextResponse(f"dashboard {scope['path']}")(scope, receive, send)
 
 
 class Answer:
     def __init__(self, messages):
         start, *bodies = messages
-        if start["type"] == "websocket.close":  # before it was accepted: servers answer with 403
+        if start["type"] == "websocket.close":  # closed before it was accepted; servers answer with 403
             start = {"status": 403, "headers": []}
         self.status = start["status"]
         self.headers = {name.decode(): value.decode() for name, value in start["headers"]}
@@ -41,7 +41,7 @@ class Answer:
 
 
 def call(app, target="/", method="GET", kind="http", client="127.0.0.1", body=b"", host="127.0.0.1:8501", **headers):
-    """Send a request to an ASGI app. Headers are keywords; a header None is left out."""
+    """Send a request to an ASGI app. Headers are given as keywords; a header that is None is left out."""
     path, _, query = target.partition("?")
     headers = {"host": host, **headers}
     scope = {
@@ -235,7 +235,7 @@ def test_descriptor_shortage_refuses_only_new_pages(capsys):
     assert (answer.status, answer.text) == (503, "Too few are left.\n")
     assert answer.headers["connection"] == "close"
     assert call(app, "/media/plot.png", accept="*/*").reached_dashboard
-    assert capsys.readouterr().err == "mgem: Too few are left.\n"  # once, not for every request
+    assert capsys.readouterr().err == "mgem: Too few are left.\n"  # printed once, not for every request
 
 
 def test_nothing_is_refused_with_enough_descriptors():

@@ -57,7 +57,7 @@ def test_differing_and_shared_fields_are_separated(store):
     assert {"benchmark", "tasks", "lr"} <= set(shared)
     store.submit(SweepSpec(base={**SPEC.base, "method": "single"}))
     differing, shared = compare_fields(load_runs(store, [1, 5]))
-    assert differing == ["method"]  # only one of the two has the others
+    assert differing == ["method"]  # only one of the two runs has the other fields
 
 
 def test_comparison_shows_the_best_in_bold(store):

@@ -16,7 +16,7 @@ def store(tmp_path):
 
 
 def rows(store, text=""):
-    """The rows of the sweeps that a search finds, as the page shows them."""
+    """Return the rows of the sweeps that match a search, as the page shows them."""
     found = find_sweeps(store.sweeps(), text)
     best = read_best_accuracies(store, found)
     return [sweep_row({**row, "acc": best[row["id"]]}, None) for row in found]
@@ -44,7 +44,7 @@ def test_sweeps_show_status_and_best_accuracy(store):
 
 def test_best_accuracy_is_that_of_the_best_configuration(store):
     sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": [1, 4], "seed": [0, 1, 2]}))
-    for acc in (90.0, 60.0, 80.0, 70.0):  # modules 1 and 4, seed after seed
+    for acc in (90.0, 60.0, 80.0, 70.0):  # modules 1 and 4, for one seed after the other
         finish(store, store.claim()[0], acc)
     store.cancel(store.run_ids(sweep))
     [row] = rows(store)
@@ -63,7 +63,7 @@ def test_best_accuracy_follows_finished_and_deleted_runs(store):
 
 
 def test_seeds_of_older_versions_count_towards_the_configuration(store):
-    """The older version wrote a field that matters to another method alone."""
+    """The older version stored a field that only matters to another method."""
     store.submit(SweepSpec(base={**SPEC.base, "modules": 4}))
     finish(store, store.claim()[0], 90.0)
     with store.database.transaction() as db:

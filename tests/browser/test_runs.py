@@ -1,4 +1,4 @@
-"""Runs as a person uses it: find, open, compare, rename, delete, and more like this."""
+"""The page Runs in a browser: find, open, compare, rename, delete, and more like this."""
 
 import re
 
@@ -18,7 +18,7 @@ SPEC = SweepSpec(
 
 @pytest.fixture(scope="module")
 def store(home):
-    """Two sweeps that have ended: ten runs, and one of them that failed."""
+    """Two ended sweeps with ten runs, of which one failed."""
     store = Store(home / "runs.db")
     store.submit(SPEC, "The first")
     while claimed := store.claim():
@@ -112,7 +112,7 @@ def test_sweep_is_renamed_and_deleted_after_confirmation(page, server, store):
     expect(page.get_by_role("textbox", name="New name")).to_have_count(0)  # the menu has closed
     wait_until_still(page)
     page.get_by_role("button", name="Delete").first.click()
-    assert store.run_ids(sweep), "nothing may go before the question is answered"
+    assert store.run_ids(sweep), "nothing may be deleted before the confirmation"
     page.get_by_test_id("stPopoverBody").get_by_role("button").last.click()
     expect(page.locator(f"tr[data-key=s{sweep}]")).to_have_count(0)
     assert not store.run_ids(sweep)

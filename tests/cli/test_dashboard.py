@@ -1,4 +1,4 @@
-"""`mgem dashboard`, and where the dashboard listens, however it is started."""
+"""`mgem dashboard`, and the addresses on which the dashboard listens, however it is started."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def test_listens_on_localhost_from_any_folder(start, elsewhere):
 
 
 def status(port, path, **headers):
-    """The status of the answer to a request with these headers."""
+    """Return the status of the response to a request with these headers."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/{path}", headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=5) as answer:
@@ -128,7 +128,7 @@ def test_token_allows_all_addresses_and_stays_secret(tmp_path):
         proc = Path("/proc") / str(process.pid)
         assert token.encode() not in (proc / "cmdline").read_bytes() + (proc / "environ").read_bytes()
         assert status(port, "") == 403
-        assert status(port, "", host=f"192.168.1.5:{port}") == 403  # the token page, not the answer to a foreign name
+        assert status(port, "", host=f"192.168.1.5:{port}") == 403  # the token page, not a refused host name
         assert status(port, f"?token={token}x") == 403
         assert b"plotly" in read(port, f"app/static/README.md?token={token}", keep_cookies=True)
 

@@ -14,7 +14,7 @@ from mgem_core.store import Store
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A home with a sweep, and an empty folder to be in."""
+    """A home with a sweep, and an empty working folder."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "home"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

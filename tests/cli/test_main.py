@@ -1,4 +1,4 @@
-"""What all commands have in common."""
+"""Behaviour that all commands share."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ def test_installed_command_reports_invalid_input(arguments):
 
 @pytest.mark.parametrize("arguments", [["runs", "\x1b[2J"], ["data", "fetch", "\x1b[2J"], ["cancel", "\x1b[2J"]])
 def test_arguments_in_errors_cannot_control_the_terminal(home, arguments, capsys):
-    with contextlib.suppress(SystemExit):  # argparse's own way out
+    with contextlib.suppress(SystemExit):  # raised by argparse
         main(arguments)
     err = capsys.readouterr().err
     assert err.endswith("\n")
@@ -69,7 +69,7 @@ def test_import_check_finds_slow_imports(tmp_path):
 
 
 def imported_by(arguments, home):
-    """The packages that a command has imported when it ends."""
+    """Return the packages that a command has imported when it ends."""
     code = "import atexit, sys; atexit.register(lambda: print('\\n', *sys.modules)); from mgem_core.cli import main; main()"
     command = [sys.executable, "-c", code, *arguments]
     environment = {**os.environ, "MGEM_HOME": str(home)}

@@ -71,7 +71,7 @@ BAD = [
 def test_invalid_input_exits_2_with_one_sentence(flag, value, sentence, capsys):
     try:
         code = main([*QUICK, flag, value])
-    except SystemExit as stop:  # argparse's own way out
+    except SystemExit as stop:  # raised by argparse
         code = stop.code
     out, err = capsys.readouterr()
     assert code == 2

@@ -1,4 +1,4 @@
-"""`mgem sweep` and `mgem presets`, where they need no worker."""
+"""`mgem sweep` and `mgem presets`, without workers."""
 
 import io
 import json
@@ -130,7 +130,7 @@ def test_equal_sweep_is_reused(home, capsys):
 
 @pytest.fixture
 def many(monkeypatch):
-    """A huge sweep is one of ten runs."""
+    """Count ten runs as a huge sweep."""
     for module in ("sweep", "_launch"):
         monkeypatch.setattr(f"mgem_core.cli.{module}.MANY_RUNS", 10)
     return ["sweep", "--tasks", "1", "--seeds", ",".join(map(str, range(10))), "--detach"]

@@ -31,7 +31,7 @@ def test_described_layers_match_the_module(name, shape, classes, width):
 
 @pytest.mark.parametrize("name", networks.NETWORKS)
 def test_smallest_images_are_learned_and_smaller_ones_rejected(name):
-    """MER shows batches of one image, and a batch norm needs more than one value per channel."""
+    """MER uses batches of one image, and a batch norm needs more than one value per channel."""
     side = networks.NETWORKS[name].smallest_side
     network = networks.build(name, (3, side, side), 10, seed=0, width=1 / 8)
     network(torch.rand(1, 3, side, side)).sum().backward()
@@ -84,9 +84,9 @@ def test_resnet18_equals_torchvision_except_for_its_stem():
 
 @pytest.mark.parametrize(
     "name", [name for name in networks.NETWORKS if name != "resnet18"]
-)  # which starts as torchvision's
+)  # initialised as in torchvision
 def test_initial_weights_match_gems_code(name):
-    """Xavier-uniform: within ±√(6 / (in + out)), and as spread as that; biases at zero."""
+    """Xavier-uniform: within ±√(6 / (in + out)), with the same spread; biases are zero."""
     network = networks.build(name, SMALLEST_COLOUR[name], 10, seed=0, width=1 / 2)
     layers = [part for part in network.modules() if isinstance(part, torch.nn.Linear | torch.nn.Conv2d)]
     for layer in layers:

@@ -1,4 +1,4 @@
-"""Sweeps with real runners and real workers: what dies, what is cancelled, what finds no room."""
+"""Sweeps with real runners and workers: dying processes, cancelled runs, full disks."""
 
 import json
 import multiprocessing
@@ -41,7 +41,7 @@ def flags(fields: dict[str, object]) -> list[str]:
 
 @pytest.fixture
 def home(tmp_path):
-    """A home whose processes are gone when the test is over."""
+    """A home whose processes have ended after the test."""
     yield tmp_path
     for process in chaos.processes(tmp_path):
         os.kill(process, signal.SIGKILL)
@@ -102,10 +102,10 @@ def test_concurrent_commands_share_store_and_runner(home):
     commands = [
         chaos.mgem(home, "sweep", *flags(SHORT), *grid, "--seeds", "0,1", "--idle", "2", "--json") for grid in grids
     ]
-    told = [json.loads(command.communicate(timeout=120)[0]) for command in commands]
+    documents = [json.loads(command.communicate(timeout=120)[0]) for command in commands]
     assert [command.returncode for command in commands] == [0, 0]
-    assert [one["counts"]["finished"] for one in told] == [6, 6]
-    assert len(Store(home / "runs.db").database.rows("SELECT 1 FROM runs")) == 10  # strength 0.2 is common to both
+    assert [one["counts"]["finished"] for one in documents] == [6, 6]
+    assert len(Store(home / "runs.db").database.rows("SELECT 1 FROM runs")) == 10  # both have strength 0.2
     log = (home / "runner.log").read_text()
     assert "locked" not in log
     assert "Traceback" not in log
@@ -113,7 +113,7 @@ def test_concurrent_commands_share_store_and_runner(home):
 
 
 def limit_files(process: int, size: int) -> None:
-    """A limit on the size of the files a process writes stands for a full disk."""
+    """Limit the size of the files that a process writes, to simulate a full disk."""
     resource.prlimit(process, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
@@ -122,14 +122,14 @@ def limit_files(process: int, size: int) -> None:
     ("room", "what"), [(300_000, "1.pt could not be written"), (20_000, "runs.db could not be written")]
 )
 def test_runs_continue_after_a_full_disk_was_reported(home, room, what, monkeypatch):
-    """A checkpoint takes 360 kB, the events before the first one less; the first events take more than 20 kB in the log."""
+    """A checkpoint takes 360 kB, the events before it less; the first events take more than 20 kB in the log."""
     monkeypatch.setenv("MGEM_HOME", str(home))
     store = Store(home / "runs.db")
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "20")
     until(lambda: worker_of(home))
     until(
         lambda: store.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0
-    )  # its log is empty: what follows has this room
+    )  # the log is empty, so later writes have this much space
     limit_files(runner.pid, room)
     store.submit(SweepSpec(base={**SHORT, "iterations": 200}, grid={"seed": [0, 1]}))
     problem = until(current_problem)
@@ -143,7 +143,7 @@ def test_runs_continue_after_a_full_disk_was_reported(home, room, what, monkeypa
 
 
 def fill(file: Path) -> None:
-    """Until there is no room left."""
+    """Write to a file until the disk is full."""
     with suppress(OSError), file.open("wb", buffering=0) as full:
         while full.write(bytes(4096)):
             pass
@@ -151,11 +151,11 @@ def fill(file: Path) -> None:
 
 @pytest.mark.slow
 def test_waiting_command_reports_a_full_disk(home):
-    """A file system of 16 MB of its own; the command says what the runner finds, and the sweep ends when there is room."""
+    """On a file system of 16 MB, the command reports the full disk, and the sweep ends once there is space."""
     disk = home / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], stderr=subprocess.DEVNULL).returncode:
-        pytest.skip("this machine lets nobody mount a file system")
+        pytest.skip("this machine does not allow mounting a file system")
     try:
         longer = flags({**SHORT, "iterations": 600, "probe_every": 20})
         command = chaos.mgem(disk, "sweep", *longer, "--seeds", "0,1", "--idle", "1", stderr=subprocess.PIPE)
@@ -198,7 +198,7 @@ def test_zero_idle_time_still_trains_the_queue(home):
 
 @pytest.mark.slow
 def test_suspended_worker_is_replaced_without_loss(home):
-    """A real minute of silence: the worker is replaced, and its run goes on elsewhere."""
+    """After a real minute of silence, the worker is replaced, and its run continues elsewhere."""
     chaos.mgem(home, "sweep", "--tasks", "3", "--iterations", "400", "--idle", "5", "--detach")
     stopped = until(lambda: next(iter(chaos.training_workers(chaos.runner_of(home))), None))
     os.kill(stopped, signal.SIGSTOP)
@@ -221,10 +221,10 @@ def test_only_one_of_two_concurrent_runners_works(home):
 
 @pytest.mark.slow
 def test_runner_restarts_with_edited_code(home, monkeypatch):
-    """The runner starts again with the new code, and trains what is requested with it."""
+    """The runner restarts with the new code, and trains the runs that are requested with it."""
     project = home / "project"
     shutil.copytree(Path(mgem_core.__file__).parent, project / "mgem_core", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.chdir(project)  # where python -m looks first
+    monkeypatch.chdir(project)  # python -m looks here first
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base=SHORT))
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "20")
@@ -264,7 +264,7 @@ def test_losing_a_ray_node_gives_equal_numbers(home, tmp_path_factory):
     from ray.cluster_utils import Cluster
 
     expected = chaos.undisturbed(tmp_path_factory.mktemp("undisturbed"), RAY_GRID)
-    node = {"num_cpus": 1, "node_ip_address": "127.0.0.2"}  # loopback; Ray takes 127.0.0.1 for another
+    node = {"num_cpus": 1, "node_ip_address": "127.0.0.2"}  # a loopback address; Ray treats 127.0.0.1 differently
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     try:
         second = cluster.add_node(**node)
@@ -298,13 +298,13 @@ def test_unreachable_ray_cluster_is_reported(home):
 
 @pytest.fixture(params=["forkserver", "spawn"])
 def start_method(request, monkeypatch):
-    """How workers start on Linux, and elsewhere."""
+    """Start workers as on Linux, and as on other systems."""
     monkeypatch.setattr(local, "CONTEXT", multiprocessing.get_context(request.param))
 
 
 @pytest.mark.usefixtures("start_method")
 def test_failing_worker_starts_are_reported(monkeypatch):
-    monkeypatch.setattr(local, "worker_main", sys.exit)  # with its pipe for a reason: code 1
+    monkeypatch.setattr(local, "worker_main", sys.exit)  # sys.exit(pipe) gives exit code 1
     pool = LocalPool(2)
     with pytest.raises(UsageError, match="its worker process ended with code 1, 3 times in a row"):
         until(lambda: pool.poll(0.1))
@@ -313,7 +313,7 @@ def test_failing_worker_starts_are_reported(monkeypatch):
 
 def test_failing_fork_server_is_reported(monkeypatch):
     def start(self):
-        raise EOFError  # what multiprocessing says then
+        raise EOFError  # the error of multiprocessing in this case
 
     monkeypatch.setattr(local, "CONTEXT", multiprocessing.get_context("forkserver"))
     monkeypatch.setattr(multiprocessing.context.ForkServerProcess, "start", start)
@@ -337,7 +337,7 @@ def test_only_lost_workers_count_as_attempts(tmp_path, how, attempts):
     store.submit(SweepSpec())
     runner = Runner(store, pool)
     runner.do_round()
-    pool.told = [(1, Ended(how))]
+    pool.messages = [(1, Ended(how))]
     runner.do_round()
     pool.room = 0
     runner.do_round()
@@ -356,8 +356,8 @@ def test_workers_killed_during_start_are_replaced():
 
 @pytest.mark.slow
 def test_killing_the_fork_server_during_a_start_does_not_hang():
-    """Ten kills aimed at the moment in which a worker is born; after each, a run is trained."""
-    from multiprocessing.forkserver import _forkserver  # where multiprocessing keeps it
+    """Kill the fork server ten times while a worker starts; after each kill, a run is trained."""
+    from multiprocessing.forkserver import _forkserver  # where multiprocessing stores its process
 
     config, moment = RunConfig(method="single", tasks=1, iterations=2, probe_every=0), random.Random(0)
     pool = LocalPool(1)
@@ -366,8 +366,8 @@ def test_killing_the_fork_server_during_a_start_does_not_hang():
             until(lambda: pool.poll(0.1) or pool.free())
             born = len(pool.workers)
             os.kill(pool.workers[0].process.pid, signal.SIGKILL)
-            until(lambda: pool.poll(0.05) or not pool.workers[0].ready)  # its successor is being started
-            time.sleep(moment.uniform(0, 0.03))  # the moment is what this is about
+            until(lambda: pool.poll(0.05) or not pool.workers[0].ready)  # the next fork server is starting
+            time.sleep(moment.uniform(0, 0.03))  # the timing of the kill is what is tested
             with suppress(ProcessLookupError):
                 os.kill(_forkserver._forkserver_pid, signal.SIGKILL)
             until(lambda: pool.poll(0.1) or pool.free())
@@ -381,12 +381,12 @@ def test_killing_the_fork_server_during_a_start_does_not_hang():
 
 
 class Scripted:
-    """A pool whose runs tell what the test says."""
+    """A pool that returns the messages that the test sets."""
 
     problem = ""
 
     def __init__(self, room=1):
-        self.room, self.started, self.told = room, [], []
+        self.room, self.started, self.messages = room, [], []
 
     def free(self):
         return self.room
@@ -399,8 +399,8 @@ class Scripted:
         pass
 
     def poll(self, seconds):
-        told, self.told = self.told, []
-        return told
+        messages, self.messages = self.messages, []
+        return messages
 
 
 def test_smaller_pool_gets_no_more_runs_than_it_can_hold(tmp_path):
@@ -414,5 +414,5 @@ def test_unexpected_error_is_one_line_with_its_location():
     try:
         raise KeyError("x")
     except KeyError as error:
-        told = explain_error(error)
-    assert told.startswith("KeyError: 'x' (test_runner.py, line ")
+        message = explain_error(error)
+    assert message.startswith("KeyError: 'x' (test_runner.py, line ")

@@ -1,4 +1,4 @@
-"""What can go wrong around a runner stores no wrong number, blames no run, and is said."""
+"""Faults around a runner: they store no wrong number, fail no run, and are reported."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ def one_run(store):
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    """R, weights, probes and rows of the undisturbed run."""
+    """R, weights, probes and rows of an uninterrupted run."""
     store = Store(tmp_path_factory.mktemp("undisturbed") / "runs.db")
     store.submit(SPEC)
     assert Runner(store, InlinePool()).work(0) == "idle"
@@ -81,7 +81,7 @@ def restore_store(home, name):
 
 @pytest.mark.parametrize("tasks_before", [0, 1, 2])
 def test_checkpoint_ahead_of_the_store_is_not_resumed(home, expected, tasks_before):
-    """A power cut, or a restored copy: the store is older than the checkpoint beside it."""
+    """After a power cut or a restored copy, the store can be older than the checkpoint."""
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
@@ -132,7 +132,7 @@ def test_result_with_missing_events_fails(home):
 
 
 def test_equal_event_count_without_all_rows_is_incomplete(home):
-    """Slow attempts yield more Stepped events: as many as another one had, rows of R included, do not make a whole."""
+    """Slow attempts yield more Stepped events, so an equal number of events does not mean that no row of R is missing."""
     store = new_store(home)
     store.submit(SPEC)
     store.claim()
@@ -167,7 +167,7 @@ def test_checkpoint_folder_error_is_reported(home):
 
 
 def test_new_run_ignores_a_stale_checkpoint_without_notice(home):
-    """A checkpoint under its number is that of a run of an older store."""
+    """A checkpoint with the number of the run belongs to a run of an older store."""
     store = new_store(home)
     store.submit(SPEC)
     store.checkpoint(1).parent.mkdir()
@@ -187,7 +187,7 @@ def test_damaged_checkpoint_restarts_the_run(home, expected):
     assert Runner(store, InlinePool()).work(0) == "idle"
     assert everything(store) == expected
     assert "its checkpoint is damaged: its checksum is wrong" in one_run(store)["notice"]
-    assert not list(store.checkpoint(1).parent.iterdir())  # both are of no use once there is a result
+    assert not list(store.checkpoint(1).parent.iterdir())  # both are useless once there is a result
 
 
 def test_run_interrupted_under_other_code_restarts_when_resumed(home, expected, monkeypatch):
@@ -212,7 +212,7 @@ def test_run_interrupted_under_other_code_restarts_when_resumed(home, expected, 
 
 def test_key_names_the_device_used_for_training(home, monkeypatch):
     store = new_store(home)
-    monkeypatch.setattr(keys, "_has_cuda", lambda: True)  # what was expected when the run was asked for
+    monkeypatch.setattr(keys, "_has_cuda", lambda: True)  # the key expected at the time of the request
     store.submit(SPEC)
     expected_key = one_run(store)["key"]
     Runner(store, InlinePool()).work(0)
@@ -317,7 +317,7 @@ def test_invalid_idle_time_is_rejected(idle, capsys):
 
 
 def heartbeats_only(pipe):
-    """A worker that lives and never accepts a run: as a second child on the pipe of another would."""
+    """Act as a worker that lives but never accepts a run, like a second process on the pipe of another."""
     while True:
         pipe.send([])
         time.sleep(0.05)
@@ -330,7 +330,7 @@ def test_worker_that_does_not_accept_a_run_is_replaced(monkeypatch):
     try:
         until(lambda: pool.poll(0.1) or pool.free())
         deaf = pool.workers[0]
-        pool.start(1, RunConfig(), b"x" * 10_000_000)  # more than a pipe holds: the runner must not wait for it
+        pool.start(1, RunConfig(), b"x" * 10_000_000)  # more than fits into a pipe; the runner must not wait for it
         messages = until(lambda: pool.poll(0.1))
         assert messages == [(1, Ended("lost", "its worker did not accept it within 0 s"))]
         assert pool.workers[0] is not deaf
@@ -340,7 +340,7 @@ def test_worker_that_does_not_accept_a_run_is_replaced(monkeypatch):
 
 
 def test_suspended_runner_keeps_its_workers(monkeypatch):
-    """As when a laptop sleeps or a container is paused: all were silent, and nobody listened."""
+    """When a laptop sleeps or a container is paused, workers send nothing, but the runner does not read either."""
     pool = LocalPool(1)
     try:
         until(lambda: pool.poll(0.1) or pool.free())
@@ -372,7 +372,7 @@ def test_repeated_kills_during_start_are_reported_and_slowed_down():
 
 
 def test_two_worker_starts_do_not_share_a_pipe(monkeypatch):
-    """The origin died after it had made the child: the child must not meet a second one on its pipe."""
+    """If the fork server dies after a fork, no second worker may use the pipe of the first."""
     pipes = []
     start = local.CONTEXT.Process.start
 
@@ -380,7 +380,7 @@ def test_two_worker_starts_do_not_share_a_pipe(monkeypatch):
         pipes.append(self._args[0].fileno())
         start(self)
         if len(pipes) == 1:
-            self._popen = None  # as if the answer had never come
+            self._popen = None  # as if there had been no answer
             multiprocessing.process._children.discard(self)
             raise EOFError
 
@@ -413,7 +413,7 @@ def test_run_of_a_silent_worker_continues_elsewhere(home, expected, monkeypatch)
     finally:
         pool.close()
     assert everything(store) == expected
-    assert one_run(store)["attempts"] in (1, 2)  # one if it had ended before it was stopped
+    assert one_run(store)["attempts"] in (1, 2)  # one if the run had ended before its worker was stopped
 
 
 def runner_with_status(store, pool=None):
@@ -450,7 +450,7 @@ def test_runner_completes_its_turn_before_it_ends(home):
 
 
 def test_runner_gives_way_at_once_to_equal_code(home):
-    """It was asked for with another pool, which can train the same runs."""
+    """The other runner has another pool, but can train the same runs."""
     store = new_store(home)
     store.submit(SPEC)
     one, status = runner_with_status(store)
@@ -460,7 +460,7 @@ def test_runner_gives_way_at_once_to_equal_code(home):
 
 
 def test_turn_begins_with_the_first_run(home, monkeypatch):
-    """Workers may need longer to start than a turn lasts."""
+    """Workers can need longer to start than a turn lasts."""
     monkeypatch.setattr(runner, "TURN", 0.0)
     store = new_store(home)
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
@@ -496,13 +496,13 @@ def test_status_of_an_older_version_counts_as_another_version(home):
     (home / "runner.status").write_text('{"process": 5, "time": 1.0, "problem": ""}')
     waiting = reason_to_wait(WantedRunner("this version"))
     assert waiting.endswith("process 5 uses other code, libraries or data. Runs wait until it has ended.")
-    read_status().ask_to_end("this version")  # which it could not understand
+    read_status().ask_to_end("this version")  # an older version could not understand the request
     assert not (home / "runner.end").exists()
     lock.release()
 
 
 def test_run_refused_by_worker_with_other_code_is_requeued(home):
-    """The code was edited between the starts of the runner and of its workers."""
+    """The code was edited after the runner started and before its workers did."""
 
     class OtherCode(InlinePool):
         def start(self, run, config, state):
@@ -557,7 +557,7 @@ def test_runner_failure_without_log_is_reported(home, log):
 
 
 def test_stepped_events_are_unique(home):
-    """The count of events rests on it."""
+    """The count of events relies on this."""
     store = new_store(home)
     store.submit(SPEC)
     store.claim()

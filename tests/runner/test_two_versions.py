@@ -1,4 +1,4 @@
-"""Two checkouts with different code share a store: each trains its own runs, and shows its own numbers."""
+"""Two checkouts with different code share a store; each trains its own runs and shows their numbers."""
 
 import json
 import os
@@ -73,8 +73,8 @@ def test_sweep_is_trained_with_the_code_that_requested_it(tmp_path, home):
     assert found == alone
     assert "Waiting for another version to finish: process" in messages
     finished = store.counts(1)["finished"]
-    assert finished < 40  # its runner gave way before it had trained everything
-    until(lambda: store.counts(1)["finished"] > finished, 120)  # and went on after that
+    assert finished < 40  # its runner ended before it had trained everything
+    until(lambda: store.counts(1)["finished"] > finished, 120)  # and continued later
     assert one.accuracies("0")[0] != alone
 
 

@@ -1,4 +1,4 @@
-"""Digit-Five: tiny files in the layouts of its datasets everywhere, the real digits where MGEM_DATA has them."""
+"""Digit-Five, with tiny files in the layouts of its datasets, and with the real digits if MGEM_DATA has them."""
 
 import bz2
 import hashlib
@@ -79,7 +79,7 @@ def test_the_seed_draws_the_images_and_the_order(root):
 
 
 def test_images_keep_their_labels(root):
-    """Digits are drawn from all of MNIST; each image of the stream is one of its images with the same label."""
+    """Each image of the stream is an image of MNIST with the same label."""
     stream = BENCHMARK.open(1, 0, ("mnist",))
     images, labels = mnist.read_files(mnist.folder())
     label_of = {image.tobytes(): label for image, label in zip(images, labels, strict=True)}
@@ -100,7 +100,7 @@ def test_torchvision_reads_the_same_usps_from_the_same_files(root):
 
 
 def write_svhn(folder, monkeypatch):
-    """SVHN in torchvision's files, in which the digit 0 has the label 10; their names and checksums, for torchvision."""
+    """Write SVHN in torchvision's files, where digit 0 has label 10; return names and checksums for torchvision."""
     folder.mkdir(exist_ok=True)
     sums = {}
     for name, count in (("train_32x32.mat", 60), ("test_32x32.mat", 30)):
@@ -125,7 +125,7 @@ def test_svhn_files_take_precedence_over_the_sample(root, monkeypatch):
 
 
 def write_mnist_m(folder):
-    """MNIST-M as its authors packed it: the green of an image is ten times its label."""
+    """Write MNIST-M as packed by its authors; the green value of an image is ten times its label."""
     for part, count in (("mnist_m_train", 60), ("mnist_m_test", 30)):
         (folder / part).mkdir(parents=True)
         for i in range(count):

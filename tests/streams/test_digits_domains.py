@@ -100,7 +100,7 @@ def test_uci_digits_are_enlarged_scikit_learn_digits():
 
 @pytest.mark.parametrize("number", [7, 2500])
 def test_digit_on_photograph_is_their_difference(number):
-    """Somewhere in one of the photographs is a patch with |patch − digit| = image."""
+    """One of the photographs contains a patch with |patch − digit| = image."""
     from sklearn.datasets import load_sample_images
 
     digit = load_digits().images[number].reshape(28, 28).astype(int)
@@ -108,7 +108,7 @@ def test_digit_on_photograph_is_their_difference(number):
     found = 0
     for photograph in load_sample_images().images:
         patches = sliding_window_view(np.asarray(Image.fromarray(photograph).convert("L"), int), (28, 28))
-        likely = patches[(patches[..., 0, ::9] == image[0, ::9]).all(-1)]  # digits leave the first row black
+        likely = patches[(patches[..., 0, ::9] == image[0, ::9]).all(-1)]  # the first row of a digit is black
         found += sum(np.array_equal(np.abs(patch - digit), image) for patch in likely)
     assert found == 1
     assert load_photographs().labels[number] == load_digits().labels[number]

@@ -1,4 +1,4 @@
-"""Images in folders DOMAIN/CLASS/: coloured squares everywhere, the real PACS where MGEM_DATA has it."""
+"""Images in folders DOMAIN/CLASS/, with coloured squares, and with the real PACS if MGEM_DATA has it."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def write_class(folder, count, colour=(0, 0, 0), size=(12, 8)):
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """Every domain has twelve classes; the red of an image is its class, its green the domain."""
+    """Twelve classes per domain; the red value of an image is its class, the green value its domain."""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
     monkeypatch.setattr(domainnet, "FEWEST", 5)
     domainnet.read_task.cache_clear()
@@ -40,7 +40,7 @@ def root(tmp_path, monkeypatch):
 
 
 def classes_of(stream, task):
-    """The class of each training image of a task, from its red, by label."""
+    """Return the classes of the training images of a task, from their red values, by label."""
     red = stream.images[stream.tasks[task].train].view(-1, *domainnet.SHAPE)[:, 0, 0, 0] // 20
     labels = stream.labels[stream.tasks[task].train]
     return {int(label): set(red[labels == label].tolist()) for label in labels.unique()}
@@ -152,7 +152,7 @@ def text_instead(path):
 
 
 def list_data(capsys):
-    """The state of each benchmark and domain in `mgem data list --images`, from domainnet on."""
+    """Return the state of each benchmark and domain in `mgem data list --images`, from domainnet on."""
     assert main(["data", "list", "--images"]) == 0
     lines = capsys.readouterr().out.partition("domainnet ")[2].partition("\npacs ")[0].splitlines()[1:]
     return {line.split()[0]: line[62:] for line in lines}

@@ -1,4 +1,4 @@
-"""MNIST in torchvision's layout: a few made-up digits in its files everywhere, the real ones where MGEM_DATA has them."""
+"""MNIST in torchvision's layout, with a few random digits, and with the real ones if MGEM_DATA has them."""
 
 import gzip
 import hashlib
@@ -27,7 +27,7 @@ real = pytest.mark.skipif(
 
 
 def tiny_files() -> dict[str, bytes]:
-    """Digits of noise in the idx format; every label occurs."""
+    """Return files of random digits in the idx format; every label occurs."""
     draw = np.random.default_rng(0)
     content = {
         name: draw.integers(0, 256, shape) if len(shape) == 3 else np.arange(shape[0]) % 10
@@ -43,7 +43,7 @@ def write_digits(raw: Path) -> None:
 
 
 def expect_tiny_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let MNIST be 120 + 40 digits of noise."""
+    """Replace the expected MNIST by 120 + 40 random digits."""
     monkeypatch.setattr(mnist, "TRAIN", 120)
     monkeypatch.setattr(mnist, "TEST", 40)
     sums = {name: hashlib.md5(content).hexdigest() for name, content in tiny_files().items()}
@@ -52,7 +52,7 @@ def expect_tiny_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
-    """A data root without data, where MNIST would be 120 + 40 digits."""
+    """A data root without data, where 120 + 40 digits are expected as MNIST."""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "home"))
     expect_tiny_files(monkeypatch)
@@ -67,7 +67,7 @@ def tiny(empty):
 
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
-    """A web server with the digits of `empty`, in the place of those that torchvision knows."""
+    """A web server with the random digits, which replaces the servers that torchvision uses."""
     served = tmp_path / "served"
     write_digits(served)
     packed = {f"{name}.gz": gzip.compress((served / name).read_bytes()) for name in mnist.files()}
@@ -110,7 +110,7 @@ def test_torchvision_reads_the_same_digits_from_the_same_files(tiny):
 
 
 def test_tasks_depend_on_the_seed_not_on_their_number(tiny):
-    for name, others in ((BOTH[0], 5), (BOTH[1], 3)):  # angles are shares of the half turn, so they depend on it
+    for name, others in ((BOTH[0], 5), (BOTH[1], 3)):  # angles depend on the number of tasks, which divide a half turn
         a, same, other = (BENCHMARKS[name].open(n, seed) for n, seed in ((3, 7), (others, 7), (3, 8)))
         for t in range(3):
             assert torch.equal(a.batch(t, np.arange(9)).x, same.batch(t, np.arange(9)).x)
@@ -145,11 +145,11 @@ def folder_instead(path):
 )
 def test_damaged_files_are_reported(tiny, harm, sentence):
     harm(tiny / "t10k-images-idx3-ubyte")
-    told = BENCHMARKS["mnist-rotations"].missing()
-    assert sentence.format(folder=tiny) + "get it with: mgem data fetch mnist." in told
+    message = BENCHMARKS["mnist-rotations"].missing()
+    assert sentence.format(folder=tiny) + "get it with: mgem data fetch mnist." in message
     with pytest.raises(UsageError) as caught:
         run(RunConfig(benchmark="mnist-rotations", **SHORT))
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
 def test_invalid_label_is_found_without_checksum(tiny):
@@ -166,7 +166,7 @@ def test_invalid_label_is_found_without_checksum(tiny):
 def test_file_with_one_changed_byte_is_rejected(tiny, name, capsys):
     path = tiny / name
     content = bytearray(path.read_bytes())
-    content[-1] = (content[-1] + 1) % 10  # a label of another digit, or a pixel
+    content[-1] = (content[-1] + 1) % 10  # a label or a pixel
     path.write_bytes(content)
     reason = f"file {path} is damaged (its checksum is not the published one)"
     with pytest.raises(UsageError) as caught:
@@ -201,8 +201,8 @@ def test_missing_data_is_found_without_torch(empty):
         "import sys; from mgem_core.streams import BENCHMARKS; print(BENCHMARKS['mnist-permutations'].missing());"
         "sys.exit(bool({'torch', 'torchvision'} & set(sys.modules)))"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout == f"{sentence_of(empty)}\n"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == f"{sentence_of(empty)}\n"
 
 
 def test_list_shows_available_data(empty, capsys):
@@ -280,7 +280,7 @@ def test_leftovers_of_a_killed_download_do_no_harm(empty, mirror):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (["fetch", "mnist5k-split"], 0, "mnist5k-split is built in; nothing needs to be downloaded.\n"),
         (["fetch", "imagenet"], 2, "mgem: there is no data 'imagenet'; it must be one of "),
@@ -288,14 +288,14 @@ def test_leftovers_of_a_killed_download_do_no_harm(empty, mirror):
         (["eat"], 2, "mgem: argument list|fetch: invalid choice: 'eat'"),
     ],
 )
-def test_other_requests_are_one_sentence(empty, arguments, code, told, capsys):
+def test_other_requests_are_one_sentence(empty, arguments, code, message, capsys):
     try:
         ended = main(["data", *arguments])
     except SystemExit as stop:
         ended = stop.code
     out, err = capsys.readouterr()
     assert ended == code
-    assert (out + err).startswith(told)
+    assert (out + err).startswith(message)
     assert (out + err).count("\n") == 1
 
 

@@ -1,4 +1,4 @@
-"""CIFAR-100 in torchvision's layout: noise in its files everywhere, the real ones where MGEM_DATA has them."""
+"""CIFAR-100 in torchvision's layout, with random images, and with the real ones if MGEM_DATA has them."""
 
 import hashlib
 import io
@@ -23,7 +23,7 @@ real = pytest.mark.skipif(
 
 
 def packed(per_class):
-    """A file of noise, in which every class occurs that often."""
+    """Return a file of random images, in which every class occurs `per_class` times."""
     draw, labels = np.random.default_rng(per_class), np.tile(np.arange(100), per_class)
     images = draw.integers(0, 256, (len(labels), 3072), dtype=np.uint8)
     return pickle.dumps({"data": images, "fine_labels": labels.tolist()})

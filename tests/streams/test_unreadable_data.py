@@ -1,4 +1,4 @@
-"""Data that cannot be read, or whose names are not UTF-8, is one sentence for whoever needs it, and harms nothing else."""
+"""Data that cannot be read, or whose name is not UTF-8, is reported in one sentence and harms nothing else."""
 
 import os
 import shutil
@@ -92,7 +92,7 @@ def test_list_reports_an_unreadable_folder_and_continues(denied, capsys, images)
 
 
 def test_figure_5_omits_an_unreadable_domain(denied, monkeypatch):
-    monkeypatch.setattr(samples, "BENCHMARKS", {"pacs": BENCHMARKS["pacs"]})  # the others take long to draw
+    monkeypatch.setattr(samples, "BENCHMARKS", {"pacs": BENCHMARKS["pacs"]})  # the other domains take long to draw
     assert [strip.domain for strip in samples.strips()] == ["PACS sketch"]
 
 

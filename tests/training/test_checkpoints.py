@@ -1,4 +1,4 @@
-"""A run never goes on from anything but its own whole state: what is damaged, crafted or of other code is set aside."""
+"""A run only continues from its own, complete state; damaged, crafted or foreign checkpoints are set aside."""
 
 import hashlib
 import io
@@ -21,7 +21,7 @@ START = len(MAGIC) + hashlib.sha256().digest_size
 
 
 def checkpoint_of(config):
-    """The last checkpoint before the second step of the second task was done, and the whole run's result."""
+    """Return the last checkpoint before the second step of the second task, and the result of the whole run."""
     saved = []
     events = list(run(config, checkpoint=saved.append, checkpoint_seconds=0))
     chosen = [content for content in saved if (read_header(content).task, read_header(content).step) == (1, 2)]
@@ -51,7 +51,7 @@ def test_complete_checkpoint_is_resumed(saved):
 
 
 def damages(content, count, seed):
-    """Flipped bits, zeroed pages, truncations, and bytes that were put in."""
+    """Yield damaged copies: flipped bits, zeroed pages, truncations, inserted bytes."""
     draw = random.Random(seed)
     for number in range(count):
         damaged = bytearray(content)
@@ -83,7 +83,7 @@ def test_damaged_checkpoint_is_not_resumed(saved):
 
 @pytest.mark.slow
 def test_no_damaged_checkpoint_gives_a_wrong_result(saved):
-    """Of each of three methods, about 70: the crafted ones, and random damage to the rest."""
+    """About 70 for each of three methods: all crafted ones, and random damage."""
     config, content, whole = saved
     contents = [*crafted(content).values(), *damages(content, 68 - len(CRAFTED), 1)]
     check_damaged(config, whole, contents)
@@ -96,7 +96,7 @@ def with_checksum(header: bytes, state: bytes) -> bytes:
 
 
 def crafted(content) -> dict[str, bytes]:
-    """Checkpoints with a right checksum whose fields are wrong."""
+    """Return checkpoints with a correct checksum but wrong fields."""
     header, _, state = content[START:].partition(b"\n")
     fields = json.loads(header)
     values = torch.load(io.BytesIO(state), weights_only=True)

@@ -1,4 +1,4 @@
-"""A run from outside: its events, its numbers, its end, and that looking at it changes nothing."""
+"""Runs seen from outside: their events, numbers and end, and that measuring does not change them."""
 
 import gc
 import math
@@ -46,9 +46,9 @@ def test_every_method_is_reproducible(name):
 
 @pytest.mark.parametrize("name", ["GEM with batch norm", "MER with batch norm", "md-GEM"])
 def test_probes_and_snapshots_do_not_change_the_run(name):
-    plain = events(**METHODS[name], probe_every=0)[-1]
+    unprobed = events(**METHODS[name], probe_every=0)[-1]
     watched = events(**METHODS[name], probe_every=3, snap_every=4, snap_splits=3)[-1]
-    assert watched.fingerprint == plain.fingerprint
+    assert watched.fingerprint == unprobed.fingerprint
 
 
 def test_events_are_in_order():
@@ -104,7 +104,7 @@ def test_gem_at_strength_zero_does_not_increase_memory_loss(fields):
 
 @pytest.mark.parametrize("knobs", [{}, {"modules": 4}, {"splits": 2}, {"modules": 4, "splits": 2, "solver": "approx"}])
 def test_snapshot_reproduces_the_step(knobs):
-    """⟨g_s,z⟩, ⟨g_t,z⟩ and ‖z‖ from the Gram matrices are those of the probe: the lens rests on this."""
+    """⟨g_s,z⟩, ⟨g_t,z⟩ and ‖z‖ from the Gram matrices equal those of the probe; the lens relies on this."""
     fields = {**SHORT, "strength": 0.3, "probe_every": 5, "snap_every": 5, **knobs}
     config, got = RunConfig(**fields), events(**fields)
     restriction = Restriction(0.3, solver=config.solver)
@@ -164,7 +164,7 @@ def test_each_pass_has_its_own_order():
 
 
 def test_true_gradients_use_the_whole_training_set():
-    """⟨g_s, z⟩ of the first probe against a gradient taken here, at the parameters where the second task starts."""
+    """Compare ⟨g_s, z⟩ of the first probe with a gradient computed here, at the start of the second task."""
     fields = {"method": "single", "tasks": 2, "probe_every": 20}
     probe = of(Probed, events(**fields))[0]
     one = engine_of(**{**fields, "tasks": 2})
@@ -206,14 +206,14 @@ def test_violation_share_is_recorded():
 
 
 def test_unsaved_task_row_is_repeated_after_resume(tmp_path):
-    """The run dies after the row was told and before it was saved."""
+    """The run dies after it yielded the row and before it saved it."""
     config, path = RunConfig(**SHORT), tmp_path / "run.pt"
     dying = run(config, checkpoint=path, checkpoint_seconds=0)
-    told = next(event for event in dying if isinstance(event, TaskLearned))
+    yielded = next(event for event in dying if isinstance(event, TaskLearned))
     dying.close()
     again = of(TaskLearned, list(run(config, resume=path)))
     assert [event.task for event in again] == [0, 1, 2]
-    np.testing.assert_array_equal(again[0].row, told.row)
+    np.testing.assert_array_equal(again[0].row, yielded.row)
 
 
 def test_too_many_class_splits_are_rejected_before_training():
@@ -227,7 +227,7 @@ def test_seeds_differ():
 
 @pytest.mark.parametrize("name", METHODS)
 def test_resumed_run_is_bit_identical(name, tmp_path):
-    """Stopped in the middle of the second task, with a checkpoint after every step."""
+    """The run is stopped in the second task, with a checkpoint after every step."""
     config = RunConfig(**{**SHORT, **METHODS[name]})
     whole = list(run(config))[-1]
     path = tmp_path / "run.pt"
@@ -283,7 +283,7 @@ def test_unusable_resume_file_is_rejected_before_training(harm, sentence, tmp_pa
 
 
 def test_cancelled_run_stops_during_a_measurement():
-    """The first probe alone looks at 4,000 images; the run must not go on to its end."""
+    """The first probe alone uses 4,000 images; the run must not finish it."""
     seen = []
     config = RunConfig(**{**SHORT, "probe_every": 1})
     with pytest.raises(RunCancelledError):
@@ -317,7 +317,7 @@ def test_torch_threads_of_the_caller_are_restored():
         for event in one:
             assert torch.get_num_threads() == 2
             seen.append(event)
-        assert seen[-1].fingerprint == events()[-1].fingerprint  # the other one changes nothing
+        assert seen[-1].fingerprint == events()[-1].fingerprint  # the other run changes nothing
         other.close()
         next(broken_off := run(RunConfig(**SHORT)))
         broken_off.close()
@@ -327,7 +327,7 @@ def test_torch_threads_of_the_caller_are_restored():
 
 
 def test_probes_agree_with_gradients_computed_from_the_weights(monkeypatch):
-    """gs_z, gt_z, batch_z and the norms, from the network's weights by autograd alone, on all images at once."""
+    """Compute gs_z, gt_z, batch_z and the norms from the weights with autograd, on all images at once."""
     found = []
 
     def watch(learner, task, step, indices, observe=GEM.observe):
@@ -379,7 +379,7 @@ def test_step_length_gradient_only_rescales_the_step():
 
 
 def test_splits_share_the_strength_of_a_task():
-    """Both floors bind when the strength is large, so z = g + q ĝ in either case."""
+    """Both floors bind when the strength is large, so z = g + q ĝ in both cases."""
     fields = {"strength": 1000.0, "trigger": "always", "probe_every": 5, "iterations": 5, "lr": 1e-9}
     one, shared, each = (
         of(Probed, events(**fields, splits=splits, strength_per=per))[0]
@@ -391,7 +391,7 @@ def test_splits_share_the_strength_of_a_task():
 
 
 def test_memory_is_freed_when_a_run_ends():
-    """Without waiting for the garbage collector: a worker trains one run after another."""
+    """Memory is freed without the garbage collector, because a worker trains one run after another."""
     gc.collect()
     gc.disable()
     try:
