@@ -62,7 +62,7 @@ def tasks_in_order(names: Sequence[str]) -> str:
 
 
 def one_of(sentence: str, count: int) -> str:
-    """Add how many more messages of this kind there are to the first of them."""
+    """Return the first of `count` similar sentences, with the number of the others."""
     return sentence if count == 1 else f"{sentence} ({count - 1:,} more of this kind.)"
 
 

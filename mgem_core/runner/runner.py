@@ -22,7 +22,7 @@ from mgem_core.training.checkpoints import UnusableCheckpointError, read_header
 
 ATTEMPTS = 3
 ROUND = 0.2  # seconds for which a round may wait for a message
-RETRY = 0.5  # seconds between tries while something cannot be written
+RETRY = 0.5  # seconds between attempts while something cannot be written
 TURN = 30.0  # seconds for which a runner with work continues at least, so that two runners take turns
 STARTING = 300.0  # seconds allowed until the first run starts
 

@@ -2,7 +2,7 @@
 
 Sweeps take turns. A run has a place in the queue, and the lowest place comes first. A new request starts at the place of
 the runs in training and counts up, so its runs alternate with theirs. A process trains only runs that were requested with
-the code it has itself (`keys.RunKey`), so several versions of the code can share a store.
+its own code (`keys.RunKey`), so several versions of the code can share a store.
 """
 
 import json
@@ -21,7 +21,7 @@ from mgem_core.store.reader import run_condition
 from mgem_core.text import pluralize
 
 OTHER_CODE = "requested with other code, libraries or data than are installed here"
-MOST_UNREADABLE = 20  # for each code, how many runs are searched for one that this version can read
+MOST_UNREADABLE = 20  # how many runs per code are tried to find one that this version can read
 
 
 class Queued(NamedTuple):
@@ -72,7 +72,7 @@ def has_current_requests(database: Database) -> bool:
 
 
 def _codes(database: Database) -> dict[str, bool]:
-    """Map each code with which queued runs were requested to whether a process started now would have it."""
+    """Map the code of each queued request to whether a process started now would run that code."""
     code_on_disk = codes_on_disk()
 
     def is_current(first: Queued) -> bool:

@@ -46,7 +46,7 @@ class Reader:
         return list(map(tuple, self.database.rows(f"SELECT {selected} FROM runs WHERE {condition} ORDER BY id", *values)))
 
     def run_records(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[Row]:
-        """Return all about some runs, a sweep or all runs, ordered by id; config, matrix and task_names are plain data."""
+        """Return everything about some runs, a sweep or all runs, by id; config, matrix and task_names are plain data."""
         condition, values = run_condition(runs, sweep)
         computed = f"{COMPUTED['progress']} AS progress"
         rows = self.database.rows(f"SELECT *, {computed} FROM runs WHERE {condition} ORDER BY id", *values)
@@ -85,7 +85,7 @@ class Reader:
         return {**dict.fromkeys(STATUSES, 0), **{row[0]: row[1] for row in rows}}
 
     def progress_by_status(self, sweep: int) -> tuple[dict[str, int], dict[str, float], float | None]:
-        """Return the runs of a sweep and their total progress by status, and the mean time of a finished run."""
+        """Count the runs of a sweep and sum their progress by status; also return the mean time of a finished run."""
         columns = f"status, count(*), sum({COMPUTED['progress']}), avg(CASE status WHEN 'finished' THEN seconds END)"
         condition, values = run_condition(sweep=sweep)
         rows = self.database.rows(f"SELECT {columns} FROM runs WHERE {condition} GROUP BY status", *values)
@@ -134,7 +134,7 @@ class Reader:
         return int(self.database.value(query, sweep))
 
     def best_accuracies(self, sweeps: Sequence[int] | None = None) -> dict[int, float]:
-        """Map each sweep to the ACC of its best configuration, which is the mean over its finished seeds."""
+        """Map each sweep to the ACC of its best configuration (mean over its finished seeds)."""
         which, values = "1", []
         if sweeps is not None:
             which, values = "sweeps.id IN (SELECT value FROM json_each(?))", [json.dumps(list(sweeps))]

@@ -77,7 +77,7 @@ def count_events(db: sqlite3.Connection, run: int, task: int, step: int) -> int:
 
 
 def packed(event: Snapped) -> bytes:
-    """A snapshot as it is stored."""
+    """Return the bytes in which a snapshot is stored."""
     file = io.BytesIO()
     np.savez_compressed(file, factor=gram_factors.pack(event.gram), sizes=event.sizes)
     return file.getvalue()

@@ -150,7 +150,7 @@ class Store(Reader):
         self._delete_checkpoints(deleted)
 
     def delete_sweep(self, sweep: int) -> None:
-        """Delete a sweep and its ended runs that no other sweep shares; the sweep stays if one of its own is active."""
+        """Delete a sweep and its ended runs that no other sweep shares; the sweep stays while one of these is active."""
         unshared = "SELECT run FROM members WHERE sweep = ?1 EXCEPT SELECT run FROM members WHERE sweep != ?1"
         with self.database.transaction() as db:
             deleted = self._delete_runs(db, f"id IN ({unshared})", [sweep])

@@ -47,7 +47,7 @@ class Dataset:
 
     @property
     def remedy(self) -> str:
-        """How to get the data, as the end of a sentence."""
+        """Instruction how to get the data, as the end of a sentence."""
         return f"get it with: mgem data fetch {self.name}" if self.fetch else self.by_hand
 
     def remedy_for(self, problem: str) -> str:

@@ -1,4 +1,4 @@
-"""How the pages show runs that wait for other code than this server has."""
+"""The pages, with runs that wait for other code than this server has."""
 
 import pytest
 import runner_process
