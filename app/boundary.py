@@ -36,7 +36,7 @@ POLICY = "; ".join(
         "frame-ancestors 'self'",
     )
 )
-_is_in_place = False  # whether an app of this process is guarded
+_is_in_place = False  # whether this process serves a guarded app
 RESPONSE_HEADERS = {
     "content-security-policy": POLICY,
     "cross-origin-opener-policy": "same-origin",
@@ -47,7 +47,7 @@ RESPONSE_HEADERS = {
 
 
 def guard_network(app: ASGIApp, proxies: frozenset[str] = frozenset(), has_token: bool = False) -> ASGIApp:
-    """Refuse requests of other sites and computers.
+    """Refuse requests from other sites and computers.
 
     Args:
         proxies: names of reverse proxies, under which this server can be reached as well.
@@ -76,12 +76,12 @@ def guard_network(app: ASGIApp, proxies: frozenset[str] = frozenset(), has_token
 
 
 def is_in_place() -> bool:
-    """Whether this process serves the dashboard behind the boundary."""
+    """Return whether this process serves the dashboard behind the boundary."""
     return _is_in_place
 
 
 async def refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send a response, or refuse a websocket, which a server then answers with 403; no browser would show a text."""
+    """Send a response; a websocket is refused without one (status 403), because browsers would not show it."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
     else:
@@ -115,7 +115,8 @@ def find_refusal(scope: Scope, proxies: frozenset[str], has_token: bool) -> str:
 def is_admitted_host(value: str, proxies: frozenset[str], has_token: bool) -> bool:
     """Decide whether a Host header names this server.
 
-    With a token, the server may listen on other interfaces. No other name can resolve to an IP address, so all are safe.
+    With a token, the server may listen on other interfaces, so all IP addresses are accepted. This is safe, because DNS
+    rebinding needs a name.
     """
     host, _ = split_host(value, 0)
     if is_loopback(host) or host in proxies:
@@ -156,11 +157,11 @@ def parse_address(host: str) -> IPv4Address | IPv6Address | None:
 
 
 def own_names() -> set[str]:
-    """Names of this computer, without asking a name server."""
+    """Return the names of this computer, without asking a name server."""
     name = socket.gethostname().lower()
     return {name, name.partition(".")[0]}
 
 
 def shown(value: str) -> str:
-    """A header as a message can contain it."""
+    """Prepare a header for a message."""
     return "".join(character for character in value[:100] if character.isprintable())

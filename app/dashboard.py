@@ -11,15 +11,15 @@ import session
 import streamlit as st
 from streamlit import config  # AppTest patches config.get_option, not st.get_option
 
-# Rules on Streamlit's own markup, where it has no option. Should they stop matching, the look suffers, nothing else.
+# Rules for Streamlit's own markup, where it has no option. If they stop matching, only the appearance suffers.
 STYLE = """
-/* Two plots side by side need the width of the page; there are options for the room above and below it alone. */
+/* Two plots side by side need the full width; Streamlit has options only for the space above and below the page. */
 .stMainBlockContainer { padding-inline: min(2rem, 5vw) }
 /* At the top, a toast would cover the buttons Stop, Share and Export. */
 .stToastContainer { top: auto !important; bottom: 1rem }
 """
 DARK_STYLE = """
-/* Two plots side by side need the width of the page; there are options for the room above and below it alone. */
+/* Two plots side by side need the full width; Streamlit has options only for the space above and below the page. */
 .stMainBlockContainer { padding-inline: min(2rem, 5vw) }
 /* The text of selected pills. No primaryColor has enough contrast both there and behind the white text of buttons. */
 button[data-variant][data-selected=true] p { color: #E8ECF1 }
@@ -28,16 +28,15 @@ button[data-variant][data-selected=true] p { color: #E8ECF1 }
 st.set_page_config(page_title="mGEM Explorer", page_icon="🧭", layout="wide", initial_sidebar_state="auto")
 st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
 if not (boundary.is_in_place() or config.get_option("global.appTest")):
-    st.error(
-        "Start the dashboard with `mgem dashboard` or `streamlit run app/main.py`: this script alone is not protected."
-    )
+    commands = "`mgem dashboard` or `streamlit run app/main.py`"
+    st.error(f"Start the dashboard with {commands}: this script alone has no network protection.")
     st.stop()
 components.provide_plotly()
 st.logo(Path(__file__).with_name("logo.svg"), size="large")
 
 
 def redirect_to_lens() -> None:
-    """Streamlit serves the default page at / alone; links to /lens open it, too."""
+    """Redirect links to /lens, because Streamlit serves the default page only at /."""
     st.switch_page(session.LENS_PAGE, query_params=session.url_parameters())
 
 
@@ -50,7 +49,7 @@ pages = [
     st.Page(redirect_to_lens, title="Lens", url_path="lens", visibility="hidden"),
 ]
 page = st.navigation(pages, position="top")
-if page is pages[0] and "sweep" in st.query_params:  # a link to Explore from when that was the default page
+if page is pages[0] and "sweep" in st.query_params:  # an old link to Explore, from when it was the default page
     st.switch_page(session.EXPLORE_PAGE, query_params=session.url_parameters())
 session.note_page(page.title)
 page.run()

@@ -1,7 +1,7 @@
-"""File descriptors: as many as the system allows, and a clear answer while only few are left.
+"""File descriptors: raise their limit, and refuse new pages with a clear message when only few are left.
 
-Every connection of a browser and every open file takes one. Without any, the store cannot be read and no connection can be
-accepted, so new pages are refused while there are still enough for those that are open.
+Every connection of a browser and every open file needs one. Without any, the store cannot be read and no connection can be
+accepted, so new pages are refused while there are still enough for the open ones.
 """
 
 import gc
@@ -21,8 +21,8 @@ try:
 except ImportError:  # Windows, which has no such limit
     resource = None  # type: ignore[assignment]
 
-ENOUGH = 8192  # more descriptors than any number of open tabs needs; macOS allows 10,240 at most
-RESERVED_SHARE = 0.35  # for the store, and for the requests of the pages that are open
+ENOUGH = 8192  # more descriptors than open tabs need; macOS allows at most 10,240
+RESERVED_SHARE = 0.35  # reserved for the store and for requests of open pages
 SECONDS_BETWEEN_WARNINGS = 60.0
 MESSAGE = (
     "The dashboard has too few file descriptors left ({used} of {limit} are open), so it opens no more pages; "
@@ -31,7 +31,7 @@ MESSAGE = (
 
 
 def raise_descriptor_limit() -> None:
-    """Raise the limit of this process towards the hard limit, which is often higher (macOS: 256 and unlimited)."""
+    """Raise the soft limit of this process towards the hard limit (on macOS, from 256)."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -49,21 +49,21 @@ def descriptor_shortage() -> str:
         return ""
     try:
         used = len(os.listdir("/dev/fd"))
-    except OSError:  # not even one is left to read the folder
+    except OSError:  # none is left to read the folder
         used = limit
     return MESSAGE.format(used=used, limit=limit) if used > limit * (1 - RESERVED_SHARE) else ""
 
 
 def close_idle_sessions() -> bool:
-    """End the sessions whose browsers have gone; return whether there were any.
+    """End the sessions of browsers that have disconnected; return whether there were any.
 
-    Streamlit keeps them for two minutes, up to 128, in case the browser connects again. Each has an event loop of three
-    descriptors, and those that expire are only removed when another session ends.
+    Streamlit keeps up to 128 of them for two minutes, in case the browser connects again. Each has an event loop with three
+    descriptors, and expired sessions are only removed when another session ends.
     """
     if not runtime.exists():
         return False
     server = runtime.get_instance()
-    manager = getattr(server, "_session_mgr", None)  # a private name, which another version may not have
+    manager = getattr(server, "_session_mgr", None)  # a private name, which other versions may not have
     sessions = [info.session.id for info in manager.list_sessions()] if manager else []
     idle = [session for session in sessions if not server.is_active_session(session)]
     for session in idle:
@@ -87,14 +87,14 @@ def guard_descriptors(app: ASGIApp, shortage: Callable[[], str] = descriptor_sho
         if time.monotonic() - last_warning >= SECONDS_BETWEEN_WARNINGS:
             last_warning = time.monotonic()
             print(f"mgem: {message}", file=sys.stderr, flush=True)
-        headers = {"connection": "close", "retry-after": "10"}  # closing the connection returns its descriptor at once
+        headers = {"connection": "close", "retry-after": "10"}  # closing the connection frees its descriptor at once
         await refuse(PlainTextResponse(f"{message}\n", 503, headers), scope, receive, send)
 
     return guarded
 
 
 def opens_page(scope: Scope) -> bool:
-    """Whether a request is for a page or its websocket; the other requests of a page that is open are always answered."""
+    """Return whether a request is for a page or its websocket; other requests, of open pages, are always answered."""
     if scope["type"] == "websocket":
         return True
     return scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")

@@ -13,10 +13,10 @@ from descriptors import guard_descriptors, raise_descriptor_limit
 from starlette.middleware import Middleware
 from token_gate import require_token
 
-logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # it would report every start and stop on stderr
+logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # otherwise it reports every start and stop on stderr
 raise_descriptor_limit()
 
-# Removed from the environment, so that the processes that the dashboard starts do not get the token.
+# Removed from the environment, so that processes started by the dashboard do not inherit the token.
 token = os.environ.pop("MGEM_DASHBOARD_TOKEN", "")
 proxies = frozenset(os.environ.pop("MGEM_DASHBOARD_HOSTS", "").split())
 middleware = [Middleware(guard_network, proxies=proxies, has_token=bool(token)), Middleware(guard_descriptors)]

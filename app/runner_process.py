@@ -1,4 +1,4 @@
-"""The runner that this server starts, so that what a page launches is trained."""
+"""The runner that this server starts to train the runs that a page launches."""
 
 from typing import Any
 
@@ -11,18 +11,18 @@ from mgem_core.fingerprints import code_has_changed
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import WantedRunner, ensure_runner, reason_to_wait, refusal, wanted_runner
 
-IDLE_SECONDS = "900"  # for which a runner without work keeps its workers warm for the next sweep
+IDLE_SECONDS = "900"  # for which a runner without work keeps its workers ready for the next sweep
 
 
 @st.cache_resource
 def _started_runner() -> dict[str, Any]:
-    """The process that this server started last, and why it could not work if so."""
+    """Return the runner process that this server started last, and why it could not work, if so."""
     return {"process": None, "refusal": ""}
 
 
 @st.cache_data(ttl=1.0, show_spinner=False)
 def _wanted_runner() -> WantedRunner:
-    """For all sessions: it reads all of the code."""
+    """Return the runner that this server needs; cached for all sessions, because it reads all code."""
     return wanted_runner()
 
 
@@ -38,7 +38,7 @@ def wake_runner() -> None:
 
 
 def keep_runner_alive() -> None:
-    """While runs wait, replace a runner that died, and show what prevents it from working.
+    """Replace a runner that died, and show what prevents it from working; called while runs wait.
 
     A runner that could not work is not started again until `wake_runner` is called.
     """
@@ -49,7 +49,7 @@ def keep_runner_alive() -> None:
     if runner["refusal"]:
         st.error(escape_markdown(f"{runner['refusal']} No run can start until this is fixed; then press Launch or Resume."))
     elif _code_has_changed():
-        st.warning("The code was edited since this dashboard started. Restart it before you launch more runs.")
+        st.warning("The code was edited after this dashboard started. Restart the dashboard before you launch more runs.")
     elif session.get_store().has_current_requests() and (reason := reason_to_wait(_wanted_runner())):
         st.info(escape_markdown(reason))
     elif problem := current_problem():
@@ -57,9 +57,9 @@ def keep_runner_alive() -> None:
 
 
 def _start(runner: dict[str, Any]) -> None:
-    """Start a runner unless the last one is alive; it takes a second until it holds its lock.
+    """Start a runner unless the last one is alive; it needs a second until it holds its lock.
 
-    A runner of another version is left in peace until runs wait for the code of this server.
+    A runner of another version is only replaced when runs wait for the code of this server.
     """
     if runner["process"] is None or runner["process"].poll() is not None:
         try:

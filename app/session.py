@@ -1,4 +1,4 @@
-"""What a browser session keeps between reruns of a page: its store, what it read from it, messages, and the URL."""
+"""State of a browser session between reruns of a page: the store, data read from it, messages, and the URL."""
 
 import re
 import threading
@@ -20,7 +20,7 @@ from mgem_core.runner.work import store_path
 from mgem_core.store import ENDED, Store
 
 EXPLORE_PAGE, LENS_PAGE = "explore/page.py", "lens/page.py"
-IDLE_SECONDS = 3.0  # between looks at a store in which nothing happens
+IDLE_SECONDS = 3.0  # between checks of a store without active runs
 LARGEST_ID = 2**63 - 1  # the largest integer that SQLite can hold
 
 
@@ -28,10 +28,10 @@ LARGEST_ID = 2**63 - 1  # the largest integer that SQLite can hold
 
 
 def get_store() -> Store:
-    """The store, which all sessions share; one that cannot be used stops the page with the reason.
+    """Return the store, which all sessions share; if it cannot be used, show the reason and stop the page.
 
-    A store whose file was replaced gives way to the new one. The page then starts again: what was clicked was meant for
-    runs of the old store.
+    If the file of the store was replaced, the new one is opened and the page starts again, because a click was meant for
+    the old store.
     """
     path = store_path()
     before: Store | None = st.session_state.get("store")
@@ -48,7 +48,7 @@ def get_store() -> Store:
 
 
 class _OpenStore:
-    """The store that this server has open: a connection for each session would use up the file descriptors."""
+    """The store that all sessions share; a connection for each session would use up the file descriptors."""
 
     def __init__(self) -> None:
         self.store: Store | None = None
@@ -67,13 +67,13 @@ def _open_store() -> _OpenStore:
 
 
 def rerun_if_replaced(store: Store) -> None:
-    """In a fragment: let the whole page notice that the store was replaced."""
+    """Run the whole page again, from a fragment, if the store was replaced."""
     if not store.is_current():
         st.rerun()
 
 
 def explain_errors(action: Callable[..., None]) -> Callable[..., None]:
-    """Let a page, a fragment or a callback show a UsageError, such as a locked store, as a message."""
+    """Decorate a page, fragment or callback so that it shows a UsageError, such as a locked store, as a message."""
 
     @wraps(action)
     def explained(*values: Any) -> None:
@@ -85,17 +85,17 @@ def explain_errors(action: Callable[..., None]) -> Callable[..., None]:
     return explained
 
 
-# What was read from the store
+# Data read from the store
 
 
 @st.cache_resource
 def measurement_cache() -> MeasurementCache:
-    """One for all sessions."""
+    """Return the cache that all sessions share."""
     return MeasurementCache()
 
 
 def read_once(name: str, store: Store, subject: Any, read: Callable[[], Any]) -> Any:
-    """The last result of `read` about this subject, or a new one if the store has changed since, or is another one."""
+    """Return the last result of `read` about this subject; read again if the store has changed since."""
     state = (subject, store.version())
     if st.session_state.get(name, (None,))[0] != state:
         st.session_state[name] = state, read()
@@ -103,32 +103,32 @@ def read_once(name: str, store: Store, subject: Any, read: Callable[[], Any]) ->
 
 
 def read_runs(store: Store, sweep: int) -> pd.DataFrame:
-    """The frame of a sweep's runs."""
+    """Return the frame of the runs of a sweep."""
     return read_once("runs frame", store, sweep, lambda: frames.runs(store, sweep))
 
 
 def read_sweeps(store: Store) -> dict[int, dict[str, Any]]:
-    """Every sweep by its id, the newest first; see `Store.sweeps`."""
+    """Return all sweeps by id, the newest first; see `Store.sweeps`."""
     return {row["id"]: row for row in read_once("sweeps", store, None, store.sweeps)}
 
 
 def rerun_when_changed(store: Store, name: str, read: Callable[[], Any]) -> None:
-    """While nothing runs, look every few seconds whether `read` finds something else; if so, run the whole page again.
+    """Call `read` every few seconds while no run is active, and run the whole page again when its result changes.
 
-    Somebody else may have resumed a sweep, or launched one. Looking costs one short query as long as nothing was written.
+    Another process may have launched or resumed a sweep. A check costs one short query if nothing was written.
     """
     before = read()
 
-    def look() -> None:
+    def check() -> None:
         rerun_if_replaced(store)
-        if read_once(name, store, before, read) != before:  # about what this page showed: another sweep has other counts
+        if read_once(name, store, before, read) != before:  # `before` as subject: another sweep has other counts
             st.rerun()
 
-    st.fragment(explain_errors(look), run_every=IDLE_SECONDS)()
+    st.fragment(explain_errors(check), run_every=IDLE_SECONDS)()
 
 
 def all_ended(counts: dict[str, int]) -> bool:
-    """Given the number of runs with each status, has every run ended?"""
+    """Return whether every run has ended, given the number of runs with each status."""
     return not any(count for status, count in counts.items() if status not in ENDED)
 
 
@@ -136,7 +136,7 @@ def all_ended(counts: dict[str, int]) -> bool:
 
 
 def queue_toast(message: str) -> None:
-    """Show it with the next run of the page: a toast followed by a rerun would never be seen."""
+    """Show a toast in the next run of the page, because a rerun would hide a toast that is shown now."""
     st.session_state["toast"] = message
 
 
@@ -146,7 +146,7 @@ def show_toast() -> None:
 
 
 def queue_notice(sentence: str) -> None:
-    """Show it at the top of the page, by the next call of `show_notices`."""
+    """Show a sentence at the top of the page, in the next call of `show_notices`."""
     st.session_state.setdefault("notices", []).append(sentence)
 
 
@@ -159,7 +159,7 @@ def show_notices() -> None:
 
 
 def parse_id(text: str, letter: str) -> int | None:
-    """The number in an id such as r3 or s12; None for any other text, and for a number too large for the store."""
+    """Return the number in an id such as r3 or s12; None for other text, or if the number is too large for the store."""
     match = re.fullmatch(f"{letter}([0-9]{{1,19}})", text)
     number = int(match[1]) if match else LARGEST_ID + 1
     return number if number <= LARGEST_ID else None
@@ -173,7 +173,7 @@ def put_in_url(name: str, values: list[str]) -> None:
 
 
 def url_selection(name: str, known: Container[str]) -> list[str]:
-    """The known keys of a selection, which starts from the URL; the session holds it, and the URL follows."""
+    """Return the known keys of a selection, first read from the URL; the session holds it, and the URL is updated."""
     in_url = st.query_params.get(name, "")
     selected = [key for key in st.session_state.setdefault(name, in_url.split(",")) if key in known]
     if in_url != ",".join(selected):
@@ -182,17 +182,17 @@ def url_selection(name: str, known: Container[str]) -> list[str]:
 
 
 def url_parameters() -> dict[str, list[str]]:
-    """All parameters of the URL; some have several values."""
+    """Return all parameters of the URL; some have several values."""
     return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
 def note_page(title: str) -> None:
-    """Called before a page runs."""
+    """Remember which page is shown; called before a page runs."""
     st.session_state["page before"], st.session_state["page"] = st.session_state.get("page", title), title
 
 
 def came_from_another_page() -> bool:
-    """Did this session show another page before this run?"""
+    """Return whether this session showed another page before this run."""
     return bool(st.session_state["page before"] != st.session_state["page"])
 
 

@@ -1,4 +1,4 @@
-"""Text for the pages; what the command line shares, such as `pluralize`, is in `mgem_core.text`."""
+"""Text for the pages; functions that the command line shares, such as `pluralize`, are in `mgem_core.text`."""
 
 import re
 from datetime import datetime, tzinfo
@@ -6,33 +6,33 @@ from datetime import datetime, tzinfo
 from mgem_core.streams import BENCHMARKS
 from mgem_core.text import without_surrogates
 
-LONGEST_QUOTE = 60  # characters of a text from a URL in a message
+LONGEST_QUOTE = 60  # the most characters of text from a URL in a message
 
 
 def escape_markdown(text: str) -> str:
-    """Escape a text of the user's, or of an error, so that it is shown as it is."""
+    """Escape text of a user or an error, so that it is shown literally."""
     return re.sub(r"([\\`*_{}\[\]()#+!|$~:<>])", r"\\\1", without_surrogates(text))
 
 
 def quote(text: str) -> str:
-    """A text from a URL as part of a message: escaped, on one line, and not longer than can be read at a glance."""
+    """Prepare text from a URL for a message: escaped, on one line, and shortened."""
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return escape_markdown(line if len(line) <= LONGEST_QUOTE else line[:LONGEST_QUOTE] + " …")
 
 
 def format_time(timestamp: float, zone: tzinfo | None = None) -> str:
-    """Date and time in that zone; the year only if it is not the current one."""
+    """Format date and time in a time zone; with the year only if it is not the current one."""
     moment, today = datetime.fromtimestamp(timestamp, zone), datetime.now(zone)
     return moment.strftime("%d %b %H:%M" if moment.year == today.year else "%d %b %Y %H:%M").lstrip("0")
 
 
 def abbreviate(items: list[str], most: int) -> str:
-    """a, b, c …"""
+    """Join the first items, as in a, b, c …"""
     return ", ".join(items[:most]) + (" …" if len(items) > most else "")
 
 
 def field_title(name: str) -> str:
-    """The name of a config field as people read it."""
+    """Return the name of a config field for people."""
     return name.replace("_", " ")
 
 
@@ -41,5 +41,5 @@ def benchmark_title(name: str) -> str:
 
 
 def benchmark_choice(name: str) -> str:
-    """The title of a benchmark in a list to choose from; it says if its data is not here."""
+    """Return the title of a benchmark in a menu; it says if its data must be downloaded."""
     return BENCHMARKS[name].title + (" (needs a download)" if BENCHMARKS[name].missing() else "")

@@ -1,6 +1,6 @@
-"""The token of `mgem dashboard --token`: asked once per browser, then known by a cookie.
+"""The token of `mgem dashboard --token`: each browser is asked for it once, then recognised by a cookie.
 
-The token has 256 random bits, so guessing it needs no slowing down.
+The token has 256 random bits, so the number of attempts need not be limited.
 """
 
 import hashlib
@@ -57,11 +57,11 @@ WRONG_TOKEN = """<p id="error" role="alert">This is not the token of this dashbo
 
 
 def require_token(app: ASGIApp, token: str) -> ASGIApp:
-    """Answer only browsers that have the cookie. A request with the token gets it and a redirect to the URL without it."""
+    """Answer only browsers with the cookie. A request with the token gets the cookie and a redirect without the token."""
     value = hmac.new(token.encode(), b"cookie of the mGEM dashboard", hashlib.sha256).hexdigest()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or scope["path"] == "/_stcore/health":  # which tells nothing but "ok"
+        if scope["type"] == "lifespan" or scope["path"] == "/_stcore/health":  # it only answers "ok"
             await app(scope, receive, send)
             return
         has_cookie = _equal(HTTPConnection(scope).cookies.get(_cookie_name(scope), ""), value)
@@ -81,7 +81,7 @@ def _equal(first: str, second: str) -> bool:
 
 
 def _cookie_name(scope: Scope) -> str:
-    """With the port: browsers send the cookies of a host to all of its ports."""
+    """Return a name that contains the port, because browsers send the cookies of a host to all its ports."""
     return f"mgem_token_{scope['server'][1]}"
 
 
@@ -105,7 +105,7 @@ def _admit(scope: Scope, value: str) -> Response:
     """Set the cookie, and redirect to the same URL without the token.
 
     The redirect is relative, so that it also works behind a proxy that adds a prefix to the path.
-    SameSite is Lax, not Strict: with Strict, a link in a mail or a chat would ask for the token again.
+    SameSite is Lax, not Strict: with Strict, following a link in an email or chat would ask for the token again.
     """
     query = [(name, text) for name, text in parse_qsl(scope["query_string"].decode("latin-1"), True) if name != "token"]
     url = "./" + quote(scope["path"].rpartition("/")[2]) + (f"?{urlencode(query)}" if query else "")
@@ -119,7 +119,7 @@ def _admit(scope: Scope, value: str) -> Response:
 def _refusal(scope: Scope, offered: str | None) -> Response:
     headers = {"cache-control": "no-store"}
     if scope["type"] == "websocket" or scope["method"] not in ("GET", "POST"):
-        return PlainTextResponse("This dashboard asks for its token: open it in a browser.\n", 403, headers)
+        return PlainTextResponse("This dashboard needs a token. Open it in a browser to enter the token.\n", 403, headers)
     is_wrong = offered is not None
     page = PAGE.replace("{error}", WRONG_TOKEN if is_wrong else "")
     page = page.replace("{described_by}", "error" if is_wrong else "help")

@@ -1,4 +1,4 @@
-"""mGEM Explorer's engine: what does it cost to remember?
+"""The engine of mGEM Explorer: continual learning with gradient episodic memory (GEM) and its variants.
 
 The public names are here; each package says in its `__init__.py` what comes in and what goes out. `import mgem_core` stays
 light: torch is loaded by the first call of `run`, or when `project` or `Recorder` is imported.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def run(config: RunConfig, **options: Any) -> Iterator[Event]:
-    """Train as `config` says and yield events; see `mgem_core.training.engine.run`, which this calls."""
+    """Train the run that `config` describes and yield its events; see `mgem_core.training.engine.run`."""
     from mgem_core.training.engine import run as engine_run
 
     return engine_run(config, **options)

@@ -1,4 +1,4 @@
-"""python -m mgem_core is the `mgem` command."""
+"""Let `python -m mgem_core` run the `mgem` command."""
 
 import sys
 

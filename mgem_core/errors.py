@@ -2,4 +2,4 @@
 
 
 class UsageError(ValueError):
-    """A request that cannot be met. The message is one sentence that says what to do instead."""
+    """A request cannot be met. The message is one sentence that says what to do instead."""

@@ -10,32 +10,32 @@ import numpy as np
 @dataclass(frozen=True)
 class Started:
     label: str
-    tasks: tuple[str, ...]  # a name per task
+    tasks: tuple[str, ...]  # one name per task
     iterations: int  # steps per task
     parameters: int
-    task: int  # where it starts: 0, 0 unless it resumes a checkpoint
+    task: int  # where the run starts: 0, 0 unless it resumes a checkpoint
     step: int
     key: str = ""  # see mgem_core.config.keys
-    notice: str = ""  # why it starts from the beginning although there was a checkpoint
+    notice: str = ""  # why the run starts from the beginning although there was a checkpoint
 
 
 @dataclass(frozen=True)
 class Stepped:
-    """Means over the steps since the last such event."""
+    """Means over the steps since the last Stepped event."""
 
     task: int
     step: int  # steps done in this task
     loss: float
-    violated: float  # share of module problems with a violated constraint
+    violated: float  # fraction of the module problems with a violated constraint
     seconds_per_step: float
-    retries: int  # times the exact solver needed a larger ridge
+    retries: int  # how often the exact solver needed a larger ridge
 
 
 @dataclass(frozen=True)
 class Probed:
-    """One step measured: inner products of its direction z with the gradients of past tasks, of its task and of the batch.
+    """Measurements of one step: inner products of its direction z with the gradients of all tasks and of the batch.
 
-    The gradients g_s and g_t are those of the mean loss on whole training sets, or on `probe_samples` of their images.
+    The gradients g_s and g_t belong to the mean loss on whole training sets, or on `probe_samples` of their images.
     """
 
     task: int
@@ -52,7 +52,7 @@ class Probed:
 
 @dataclass(frozen=True)
 class Snapped:
-    """The Gram matrices of one step: all that is needed to compute z for other modules, splits and strengths.
+    """The Gram matrices of one step, from which z follows for other modules, splits and strengths.
 
     gram [L, M, M], one matrix per parameter tensor; its M rows are g on the batch, g_t, g_s of every past task, and the
     memory rows, task by task. `sizes` [S, K] are their sample counts, so coarser splits are weighted means of finer ones.
@@ -68,7 +68,7 @@ class Snapped:
 class TaskLearned:
     task: int
     row: np.ndarray  # [T] accuracy in percent on every task: the new row of R
-    seconds: float  # spent so far in this run
+    seconds: float  # spent in this run so far
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Finished:
     bwd: float
     seconds: float
     seconds_per_step: float
-    fingerprint: str  # of the final weights: equal exactly when they are, to the last bit
+    fingerprint: str  # hash of the final weights: equal if and only if all bits are equal
     validation_acc: float = nan  # mean accuracy on the held-out training images of all tasks; NaN if none were held out
     events: int | None = None  # number of events of the run, without Started and this one
 
@@ -90,5 +90,5 @@ Event = Started | Stepped | Probed | Snapped | TaskLearned | Finished
 
 
 def number(value: float) -> float | None:
-    """A number for JSON and SQL, which have no NaN: it becomes None."""
+    """Convert to a number for JSON and SQL; NaN, which they do not have, becomes None."""
     return None if isnan(value) else float(value)

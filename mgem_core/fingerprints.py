@@ -1,7 +1,7 @@
 """Fingerprints of the code that decides numbers, and versions of the libraries that compute them.
 
-The code is read before it is loaded (it is the first thing that `import mgem_core` does), so that an edit after that is
-noticed. It is parsed when a fingerprint is needed: many commands need none. This file imports nothing of the project.
+`import mgem_core` reads the code before it loads it, so that later edits are noticed. The code is parsed when a fingerprint
+is needed, because many commands need none. This file imports nothing of the project.
 """
 
 import ast
@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parent
-FOLDERS = ("learners", "streams", "networks")  # every file there is part of some run
+FOLDERS = ("learners", "streams", "networks")  # every file in these folders is part of some run
 CORE = (
     *("restriction/partition", "restriction/restriction", "restriction/dual", "restriction/direction"),
     *("gradients/memory", "gradients/linear_chain", "gradients/rows", "gradients/devices"),
@@ -25,41 +25,41 @@ LIBRARIES = ("torch", "numpy", "quadprog", "torchvision", "mlxtend")  # a benchm
 
 
 def parts() -> list[str]:
-    """Everything that decides the numbers of some run: files of code, and libraries."""
+    """Return the names of all files of code and libraries that affect the numbers of any run."""
     files = [file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.py") if file.stem != "__init__"]
     return [*CORE, *sorted(f"{file.parent.name}/{file.stem}" for file in files), *LIBRARIES]
 
 
 def parts_at_start() -> list[str]:
-    """The same when this process started."""
+    """Return `parts()` as of the start of this process."""
     return [*code_at_start(), *LIBRARIES]
 
 
 def is_shared(part: str) -> bool:
-    """Is it part of every run: the core, and in each folder the files whose names begin with an underscore?"""
+    """Return whether a part belongs to every run: the core, and files whose names begin with an underscore."""
     return part in CORE or "/_" in part
 
 
 def remember_code() -> None:
-    """Read the code that this process is about to load, and the versions of its libraries."""
+    """Read the code that this process will load, and the versions of its libraries."""
     code_at_start()
     for library in LIBRARIES:
         version_at_start(library)
 
 
 def code_has_changed() -> bool:
-    """Does the code on disk, or an installed library, differ from what this process runs? Comments do not count."""
-    before, now = code_at_start(), _read_all()
+    """Return whether the code on disk or a library differs from what this process runs, apart from comments."""
+    before, current = code_at_start(), _read_all()
     return (
-        before.keys() != now.keys()
-        or any(now[name] != before[name] and _parse(now[name]) != _parse(before[name]) for name in now)
+        before.keys() != current.keys()
+        or any(current[name] != before[name] and _parse(current[name]) != _parse(before[name]) for name in current)
         or any(part_on_disk(library) != version_at_start(library) for library in LIBRARIES)
     )
 
 
 @cache
 def code_at_start() -> dict[str, bytes | None]:
-    """The content of each file, as it was before this process loaded it."""
+    """Return the content of each file, as it was before this process loaded it."""
     return _read_all()
 
 
@@ -69,14 +69,14 @@ def version_at_start(library: str) -> str:
 
 
 def part_at_start(name: str) -> str:
-    """As `part_on_disk`, for the code and the libraries that this process runs."""
+    """Return what `part_on_disk` returns, but for the code and libraries that this process runs."""
     return _fingerprint(name, code_at_start().get) if is_code(name) else version_at_start(name)
 
 
 def part_on_disk(name: str) -> str:
-    """A library's version, or a fingerprint of a file's code and of the methods, benchmarks and networks that it imports.
+    """Return the version of a library, or a fingerprint of a file and of the methods, streams and networks it imports.
 
-    Empty if it is not there, or being edited.
+    The result is empty if the part is missing, or if the file is not valid Python while it is being edited.
     """
     try:
         return _fingerprint(name, _read) if is_code(name) else library_version(name)
@@ -85,14 +85,14 @@ def part_on_disk(name: str) -> str:
 
 
 def library_version(library: str) -> str:
-    """As `metadata.version`, which parses the whole description of the library: five times slower."""
+    """Return what `metadata.version` returns, five times faster, because it does not parse the whole metadata."""
     description = metadata.distribution(library).read_text("METADATA") or ""
     match = re.search(r"^Version: *(\S+)$", description, re.MULTILINE)
     return match[1] if match else metadata.version(library)
 
 
 def is_code(name: str) -> bool:
-    """Is this part a file of code, not a library?"""
+    """Return whether a part is a file of code, not a library."""
     return "/" in name or name in CORE
 
 
@@ -101,7 +101,7 @@ def _read_all() -> dict[str, bytes | None]:
 
 
 def _read(name: str) -> bytes | None:
-    """The content of a file of code; None if it is not there."""
+    """Return the content of a file of code; None if there is no such file."""
     try:
         return (ROOT / f"{name}.py").read_bytes()
     except OSError:
@@ -109,9 +109,9 @@ def _read(name: str) -> bytes | None:
 
 
 def _fingerprint(name: str, read: Callable[[str], bytes | None]) -> str:
-    """The fingerprints of a file and of the files that it imports, whose contents `read` returns."""
+    """Return the fingerprint of a file and of the files that it imports; `read` returns their contents."""
     files, fingerprints = [name], []
-    for file in files:  # which grows while it is read
+    for file in files:  # this list grows during the loop
         fingerprint, imported = _parse(read(file))
         files += [other for other in imported if other not in files and read(other) is not None]
         fingerprints.append(fingerprint)
@@ -120,9 +120,9 @@ def _fingerprint(name: str, read: Callable[[str], bytes | None]) -> str:
 
 @lru_cache(maxsize=200)
 def _parse(code: bytes | None) -> tuple[str, list[str]]:
-    """A fingerprint of a file's code, without comments, docstrings and formatting, and the parts that it may import.
+    """Return the fingerprint of code, ignoring comments, docstrings and formatting, and the parts it may import.
 
-    The fingerprint of what is no code is empty.
+    The fingerprint is empty if the content is not valid Python.
     """
     try:
         tree = ast.parse(code) if code is not None else None
@@ -138,9 +138,9 @@ def _parse(code: bytes | None) -> tuple[str, list[str]]:
 
 
 def _imported_parts(tree: ast.Module) -> list[str]:
-    """What a file imports from the folders: a method, benchmark or network, or a name that is not a file.
+    """Return the methods, benchmarks and networks that a file imports; some names may not be files.
 
-    Files with an underscore are left out; they are part of every key anyway.
+    Files whose names begin with an underscore are left out, because they are part of every key.
     """
     names: set[str] = set()
     for node in ast.walk(tree):

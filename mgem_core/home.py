@@ -1,4 +1,4 @@
-"""Where results and data are stored: MGEM_HOME (default: the project's data_cache/), MGEM_DATA (default: MGEM_HOME)."""
+"""Folders of results and data: MGEM_HOME (default: the project's data_cache/), MGEM_DATA (default: MGEM_HOME)."""
 
 import os
 from pathlib import Path
@@ -18,12 +18,12 @@ def data_root() -> Path:
 
 
 def partial_of(path: Path) -> Path:
-    """Where a file is written first; always the same name, so that what a killed process left is overwritten."""
+    """Return the temporary name of a file. It is always the same, so leftovers of a killed process are overwritten."""
     return path.with_name(f"{path.name}.partial")
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Replace a file atomically: whatever happens, it has either its old content or the new one."""
+    """Replace a file atomically: after a crash it has either the old content or the new one."""
     partial = partial_of(path)
     try:
         with partial.open("wb") as file:
@@ -42,12 +42,12 @@ def aside_of(path: Path) -> Path:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a file that cannot be used, so that it can be inspected; an earlier one that was set aside is overwritten."""
+    """Rename an unusable file, so that it can be inspected; a file that was set aside before is overwritten."""
     return path.replace(aside_of(path))
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode number, which differ after the file was replaced; None if there is no file."""
+    """Return the device and inode numbers, which change when the file is replaced; None if there is no file."""
     try:
         status = path.stat()
         return status.st_dev, status.st_ino

@@ -1,4 +1,4 @@
-"""What a run is judged by: ACC, FWD, BWD from the accuracy matrix R, and Pareto fronts."""
+"""Metrics of a run: ACC, FWD and BWD from the accuracy matrix R, and Pareto fronts."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def acc_fwd_bwd(R: ArrayLike) -> tuple[float, float, float]:
-    """R [T, T], R[i, j] = accuracy on task j after learning task i → (ACC, FWD, BWD), with ACC = FWD + BWD.
+    """Return (ACC, FWD, BWD), with ACC = FWD + BWD, of R [T, T]; R[i, j] is the accuracy on task j after task i.
 
     ACC = mean_j R[T, j]     FWD = mean_j R[j, j]     BWD = mean_j (R[T, j] − R[j, j])
     """
@@ -21,13 +21,13 @@ def acc_fwd_bwd(R: ArrayLike) -> tuple[float, float, float]:
 
 
 def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
-    """Which of points [N, 2] no other point dominates, both coordinates maximised; equal points are both kept.
+    """Return which points [N, 2] no other point dominates, maximising both coordinates; equal points are all kept.
 
     A point with a NaN coordinate is never on the front.
     """
     points = _points(points)
     front = np.zeros(len(points), bool)
-    order = np.lexsort((-points[:, 1], -points[:, 0]))  # falling x; of equal x, falling y
+    order = np.lexsort((-points[:, 1], -points[:, 0]))  # descending x, then descending y
     best: Floats = np.full(2, np.nan)
     for i in order[~np.isnan(points[order]).any(axis=1)]:
         if not points[i, 1] <= best[1]:

@@ -1,4 +1,4 @@
-"""Numbers and counts as people read them, for the command line, the pages and the files alike."""
+"""Format numbers and counts for people: on the command line, on the pages and in files."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ def is_missing(value: Any) -> bool:
 
 
 def without_surrogates(text: str) -> str:
-    """Text that can be stored and sent; bytes of file names that are not UTF-8 are shown as in caf\\xe9."""
+    """Return text that can be stored and sent; bytes of file names that are not UTF-8 are shown as in caf\\xe9."""
     return re.sub("[\ud800-\udfff]", lambda found: _escaped(ord(found[0])), text)
 
 
@@ -22,7 +22,7 @@ def _escaped(surrogate: int) -> str:
 
 
 def mean_and_error(mean: float | None, error: float | None = None) -> str:
-    """84.31 ± 0.52; the error is left out if it is unknown."""
+    """Format as 84.31 ± 0.52; without the error if it is unknown."""
     if is_missing(mean):
         return MISSING
     text = f"{mean:.2f}" if is_missing(error) else f"{mean:.2f} ± {error:.2f}"
@@ -34,19 +34,19 @@ def signed(value: float, decimals: int = 1) -> str:
 
 
 def strength(q: Any) -> str:
-    """A memory strength, or one per past task."""
+    """Format a memory strength, or one per past task."""
     if isinstance(q, list | tuple):
         return ", ".join(f"{one:g}" for one in q)
     return MISSING if is_missing(q) else f"{q:g}"
 
 
 def pluralize(count: int, noun: str) -> str:
-    """1 run; 1,080 runs."""
+    """Format as 1 run or 1,080 runs."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def duration(seconds: float) -> str:
-    """Approximately how long: 45 s, 12 min, 1.5 h, 30 h, 3 days."""
+    """Format approximately, as 45 s, 12 min, 1.5 h, 30 h or 3 days."""
     hours = seconds / 3600
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
@@ -62,10 +62,10 @@ def tasks_in_order(names: Sequence[str]) -> str:
 
 
 def one_of(sentence: str, count: int) -> str:
-    """A sentence that stands for so many of its kind."""
+    """Return the first of `count` similar sentences, with the number of the others."""
     return sentence if count == 1 else f"{sentence} ({count - 1:,} more of this kind.)"
 
 
 def file_size(bytes: float) -> str:
-    """28 KiB; 1,234.5 MiB."""
+    """Format as 28 KiB or 1,234.5 MiB."""
     return f"{bytes / 2**10:.0f} KiB" if bytes < 2**20 / 10 else f"{bytes / 2**20:,.1f} MiB"

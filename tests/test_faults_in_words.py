@@ -31,7 +31,7 @@ def home(tmp_path, monkeypatch):
 
 def a_folder(home):
     (home / "runs.db").mkdir()
-    return "is a folder, where the store of all runs should be"
+    return "is a folder, but it should be the file with all runs"
 
 
 def another_program(home):
@@ -49,7 +49,7 @@ def another_program_with_a_version(home):
 
 def no_database(home):
     (home / "runs.db").write_bytes(b"this is no database" * 1000)
-    return "is damaged or no store of mgem"
+    return "is damaged or not a store of mgem"
 
 
 def a_store_restored_from_a_dump(home):
@@ -207,7 +207,7 @@ def test_the_page_of_a_run_says_why_it_started_again(home, monkeypatch):
     store.submit(SweepSpec(base={"tasks": 2}))
     store.claim()
     store.record([(1, Started("GEM", ("a", "b"), 5, 1, 0, 0))])
-    store.set_notice(1, "It started again from the beginning: its checkpoint is damaged.")
+    store.set_notice(1, "The run started again from the beginning: its checkpoint is damaged.")
     page = page_of_run(1)
     assert any("started again from the beginning" in info.value.replace("\\", "") for info in page.info)
 

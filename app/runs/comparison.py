@@ -14,7 +14,7 @@ from runs import run_list
 from runs.run_list import Row, run_row, select_runs
 from runs.selected_runs import format_value
 
-MOST_CURVES = 8  # as many runs as there are colours that can be told apart
+MOST_CURVES = 8  # the number of distinct colours
 MOST_ERRORS = 3
 MEASURES = ("acc", "fwd", "bwd")
 
@@ -24,7 +24,7 @@ def show_comparison(runs: list[Row]) -> None:
     show_errors(runs)
     differing, shared = compare_fields(runs)
     columns, rows = comparison_table(runs, differing, RUNS[:MOST_CURVES])
-    description = "Selected runs: their results, and the settings in which they differ. Select one to see its details."
+    description = "Results of the selected runs, and the settings in which they differ. Select one to see its details."
     components.show_table(columns, rows, "comparison", description, (), lambda keys: select_runs(keys[-1:]))
     with st.expander(f"Settings that all runs share ({len(shared)})"):
         values = {name: next(run["config"][name] for run in runs if name in run["config"]) for name in shared}
@@ -44,7 +44,7 @@ def show_errors(runs: list[Row]) -> None:
 
 
 def compare_fields(runs: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """The fields in which these runs differ, and those in which all that have them are equal."""
+    """Return the fields in which runs differ, and the fields that are equal in all runs that have them."""
     values: dict[str, set[str]] = {}
     for run in runs:
         for name, value in run["config"].items():
@@ -53,8 +53,8 @@ def compare_fields(runs: Sequence[Row]) -> tuple[list[str], list[str]]:
 
 
 def comparison_table(runs: Sequence[Row], differing: Sequence[str], colors: Sequence[str]) -> tuple[list[Row], list[Row]]:
-    """Columns and rows: results first, the best in bold, then the differing fields; the first runs have these colours."""
-    fields = [name for name in differing if name != "method"]  # the label shows it
+    """Return columns and rows: results, the best in bold, then differing fields; the first runs get these colours."""
+    fields = [name for name in differing if name != "method"]  # the label contains the method
     results = [column for column in run_list.COLUMNS if column["name"] in ("run", "label", "status", "seconds", *MEASURES)]
     texts = {name for name in fields if any(isinstance(run["config"].get(name), str) for run in runs)}
     columns = results + [

@@ -15,21 +15,20 @@ from mgem_core.figures.matrices import heat_maps
 from mgem_core.store import ENDED, Store
 from mgem_core.text import MISSING, tasks_in_order
 
-PLOT_WIDTH = 320  # pixels below which the plots of a row are stacked
-MOST_NAMES = 4  # runs with a legend; the names of more would leave no room for the curves
+PLOT_WIDTH = 320  # plots that would be narrower (in pixels) are stacked
+MOST_NAMES = 4  # the most runs with a legend; more names would leave no room for the curves
 MATRICES_IN_ROW = 4
 QUANTITIES = {"loss": "loss", "violated": "violated constraints (%)", "ms": "time per step (ms)"}
 
 
 def show_curves(store: Store, runs: dict[str, dict[str, Any]], matrices: dict[str, np.ndarray]) -> None:
-    """Loss, violated constraints and time over steps, and mean accuracy over tasks; all runs, by their names, in each."""
+    """Plot loss, violated constraints and time against steps, and mean accuracy against tasks, with all runs in each."""
     series = {name: read_steps(store, run["id"]) for name, run in runs.items()}
     iterations = {name: int(run["iterations"]) for name, run in runs.items()}
     if not any(len(frame) for frame in series.values()):
         is_active = any(run["status"] not in ENDED for run in runs.values())
-        st.info(
-            "Curves appear after the first steps." if is_active else "No training step was recorded: there are no curves."
-        )
+        no_steps = "There are no curves, because no training step was recorded."
+        st.info("Curves appear after the first steps." if is_active else no_steps)
         return
     figures = {title: draw_curves(series, name, title, iterations) for name, title in QUANTITIES.items()}
     if is_wide_range(pd.concat([frame["loss"] for frame in series.values() if len(frame)])):
@@ -48,32 +47,32 @@ def show_curves(store: Store, runs: dict[str, dict[str, Any]], matrices: dict[st
 
 
 def read_steps(store: Store, run: int) -> pd.DataFrame:
-    """The recorded steps of a run, in the units of the page: violations in percent, times in milliseconds."""
+    """Return the recorded steps of a run, with violations in percent and times in milliseconds."""
     frame = frames.series(store, run, "Stepped")
     return frame if frame.empty else frame.assign(violated=100 * frame["violated"], ms=1000 * frame["seconds_per_step"])
 
 
 def is_wide_range(values: pd.Series) -> bool:
-    """Would the largest value hide all others? Those of a diverging run would."""
+    """Return whether the largest value would hide all others, as in a run that diverges."""
     positive = values[values > 0]
     return bool(len(positive)) and bool(positive.max() > 100 * positive.median())
 
 
 def mean_accuracies(R: np.ndarray) -> pd.DataFrame:
-    """Mean accuracy on the tasks learned so far, after each task: a row per row of R, NaN where that is missing."""
+    """Return, after each task, the mean accuracy on the tasks learned so far; NaN where a row of R is missing."""
     means = [float(R[task, : task + 1].mean()) for task in range(len(R))]
     return pd.DataFrame({"task": range(len(means)), "step": 1, "acc": means})
 
 
 def show_matrices(runs: dict[str, dict[str, Any]], matrices: dict[str, np.ndarray]) -> None:
-    """A heat map of R per run, all on one scale, with the names of its tasks; once, if all runs have the same."""
+    """Show a heat map of R per run, all on one scale, with the names of the tasks (once if all runs share them)."""
     known = {name: R for name, R in matrices.items() if not np.isnan(R).all()}
     if not known:
         return
     low, high = min(np.nanmin(R) for R in known.values()), max(np.nanmax(R) for R in known.values())
     task_names = {name: runs[name]["task_names"] or [] for name in known}
     are_shared = len(set(map(tuple, task_names.values()))) == 1
-    st.markdown("**Accuracy matrix R** · accuracy on each task after learning each task, %")
+    st.markdown("**Accuracy matrix R** · accuracy on every task (column) after learning each task (row), %")
     if are_shared:
         show_task_names(next(iter(task_names.values())))
     grid = st.grid(min(MATRICES_IN_ROW, len(known)))
@@ -92,6 +91,6 @@ def show_task_names(names: Sequence[str]) -> None:
 
 
 def describe_matrix(R: np.ndarray, task_names: Sequence[str]) -> str:
-    """R for screen readers: a row per task, after its name if known, in whole percent; a dash for what is missing."""
+    """Describe R for screen readers: one row per task, in whole percent; missing values are dashes."""
     rows = [", ".join(MISSING if np.isnan(value) else f"{value:.0f}" for value in row) for row in R]
     return "; ".join(f"after {task_names[i]}: {row}" if task_names else row for i, row in enumerate(rows))

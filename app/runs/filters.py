@@ -1,4 +1,4 @@
-"""What the page Runs lists, and which runs and sweep are selected; every choice is in the URL."""
+"""The filters and the selection of the page Runs; every choice is in the URL."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from mgem_core.store import STATUSES, RunFilter, Store
 from runs.selected_runs import load_runs
 
 Sweeps = dict[int, dict[str, Any]]
-FILTERS = ("list", "find", "benchmark", "status")  # keys of widgets, and names in the URL
+FILTERS = ("list", "find", "benchmark", "status")  # keys of widgets, and parameters of the URL
 
 
 def choose_filter(store: Store, sweeps: Sweeps) -> tuple[str, RunFilter]:
-    """Which list to show, "Runs" or "Sweeps", and what of it."""
+    """Show the filters; return which list to show, "Runs" or "Sweeps", and its filter."""
     in_url: dict[str, Any] = {"bind": "query-params"}
     _restore_filter()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -36,10 +36,10 @@ def choose_filter(store: Store, sweeps: Sweeps) -> tuple[str, RunFilter]:
 
 
 def _restore_filter() -> None:
-    """Somebody who comes from another page, perhaps by the browser's Back, finds the filter as it was.
+    """Restore the filter for a user who returns from another page, perhaps with the browser's Back button.
 
-    When a page is left, Streamlit adds an entry without the values of its widgets to the browser's history; when Back leads
-    to it, widgets take their defaults, whatever the session says. Only the next run may set them.
+    When a user leaves a page, Streamlit adds an entry without widget values to the browser's history. When Back leads to
+    it, widgets take their defaults, whatever the session holds, and only the next run can set them.
     """
     if session.came_from_another_page() and not any(name in st.query_params for name in FILTERS):
         st.session_state.update(st.session_state.get("last filter", {}))
@@ -47,7 +47,7 @@ def _restore_filter() -> None:
 
 
 def find_selected_sweep(sweeps: Sweeps) -> int | None:
-    """The selected sweep, which starts from the URL; the session holds it, and the URL follows."""
+    """Return the selected sweep. It is first read from the URL; then the session holds it, and the URL is updated."""
     key = st.session_state.setdefault("selected sweep", st.query_params.get("sweep") or None)
     sweep = session.parse_id(key, "s") if key else None
     if key and sweep not in sweeps:
@@ -61,7 +61,7 @@ def find_selected_sweep(sweeps: Sweeps) -> int | None:
 
 
 def show_sweep_filter(sweeps: Sweeps) -> None:
-    """A choice of the selected sweep; its widget has another key, since the session must keep the choice without it."""
+    """Show a menu of sweeps. It has its own key, because the selection must survive while the menu is not shown."""
     st.session_state["sweep filter"] = st.session_state["selected sweep"]
     titles = {f"s{sweep}": f"{row['name']} · s{sweep}" for sweep, row in sweeps.items()}
     st.selectbox(
@@ -77,7 +77,7 @@ def show_sweep_filter(sweeps: Sweeps) -> None:
 
 
 def find_selected_runs(store: Store) -> list[dict[str, Any]]:
-    """The selected runs, which start from the URL; the session holds them, and the URL follows."""
+    """Return the selected runs. They are first read from the URL; then the session holds them, and the URL is updated."""
     in_url = st.query_params.get("runs", "")
     keys = st.session_state.setdefault("runs", [key for key in in_url.split(",") if key])
     ids = {key: session.parse_id(key, "r") for key in keys}

@@ -1,4 +1,4 @@
-"""The page Runs: the list of runs or of sweeps, and below it what is selected in it."""
+"""The page Runs: a list of runs or sweeps, and below it the selected ones."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ def show_empty_store() -> None:
 
 
 def show_list(store: Store, which: str, run_filter: RunFilter, selected: list[dict[str, Any]]) -> None:
-    """The list, which follows the store while runs are active.
+    """Show the list, which is updated while runs are active.
 
-    The whole page runs again when the selection, or the status of what is selected, has changed.
+    The whole page runs again when the selection or the status of a selected run has changed.
     """
     is_active = not session.all_ended(store.counts())
     before = _selection(store, run_filter, selected)
@@ -50,14 +50,14 @@ def show_list(store: Store, which: str, run_filter: RunFilter, selected: list[di
 
 
 def _selection(store: Store, run_filter: RunFilter, selected: list[dict[str, Any]]) -> tuple[object, ...]:
-    """What is selected, the statuses of these runs, and whether the sweep has ended."""
+    """Return what is selected, the status of these runs, and whether the selected sweep has ended."""
     statuses = store.run_values(["id", "status"], [run["id"] for run in selected]) if selected else []
     has_ended = run_filter.sweep is not None and session.all_ended(store.counts(run_filter.sweep))
     return st.session_state["runs"], st.session_state["selected sweep"], statuses, has_ended
 
 
 def show_selection(store: Store, runs: list[dict[str, Any]]) -> None:
-    """The selected runs, which follow the store while some of those that are drawn are running."""
+    """Show the selected runs, which are updated while one of the drawn runs is running."""
     if not runs:
         st.info("Select a run to see its details, or several to compare them.")
         return

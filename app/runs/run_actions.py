@@ -1,4 +1,4 @@
-"""What can be done with the selected runs: more like these, stop, resume, delete, export."""
+"""Buttons for the selected runs: more like this, stop, resume, delete, export."""
 
 from typing import Any
 
@@ -15,7 +15,9 @@ from mgem_core.text import pluralize
 from runs.run_list import select_runs
 from runs.selected_runs import spec_of_runs, unrepresentable_fields
 
-RESUME_HELP = "Continue the runs that failed or were cancelled, and request those again that wait for other code."
+RESUME_HELP = (
+    "Continue runs that failed or were cancelled. Runs that wait for other code are trained with the current code."
+)
 Runs = list[dict[str, Any]]
 
 
@@ -31,7 +33,7 @@ def show_run_actions(store: Store, runs: Runs) -> None:
 
 
 def show_more_like_this(store: Store, runs: Runs) -> None:
-    help = "Fill the form on Explore with the settings of these runs, to vary them."
+    help = "Fill in the form on Explore with the settings of these runs, to change them there."
     if not st.button("More like this", type="primary", help=help):
         return
     try:
@@ -48,7 +50,7 @@ def show_more_like_this(store: Store, runs: Runs) -> None:
 
 
 def show_stop_and_resume(store: Store, runs: list[int], counts: dict[str, int]) -> None:
-    """Buttons for these runs, given how many of them have each status."""
+    """Show the buttons Stop and Resume; `counts` has the number of these runs with each status."""
     active, stopped = counts["queued"] + counts["running"], counts["failed"] + counts["cancelled"]
     stopped += len(store.requested_with_other_code(runs)) if counts["queued"] else 0
     help = "Cancel the runs that have not ended. Finished runs keep their results."
@@ -66,7 +68,7 @@ def show_stop_and_resume(store: Store, runs: list[int], counts: dict[str, int]) 
 def show_delete_menu(store: Store, runs: Runs) -> None:
     ended = [run["id"] for run in runs if run["status"] in ENDED]
     count = pluralize(len(ended), "run")
-    help = None if ended else "No run has ended yet; stop some first."
+    help = None if ended else "None of these runs has ended; stop them first."
     with st.popover("Delete", disabled=not ended, help=help):
         st.markdown(f"Delete {count} and their results? This cannot be undone.")
         if active := len(runs) - len(ended):

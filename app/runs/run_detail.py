@@ -1,4 +1,4 @@
-"""The details of the selected runs: of one in full, or of several in comparison."""
+"""The selected runs: the details of one, or a comparison of several."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ from runs.run_list import status_text
 from runs.selected_runs import default_values, format_value, load_runs, non_default_fields, run_names
 
 METRICS = {"acc": "ACC, %", "fwd": "FWD, %", "bwd": "BWD, points"}
-MOST_SWEEPS = 4  # to which a run links
+MOST_SWEEPS = 4  # the most sweeps to which a run links
 
 
 def show_selected_runs(store: Store, ids: list[int]) -> None:
-    """The runs in their current state."""
+    """Show the runs in their current state."""
     session.rerun_if_replaced(store)
     if st.session_state["runs"] != [f"r{run}" for run in ids]:
         st.rerun()
@@ -46,7 +46,7 @@ def show_selected_runs(store: Store, ids: list[int]) -> None:
 
 
 def show_run(store: Store, run: dict[str, Any]) -> None:
-    """The status, sweeps, messages and results of a run."""
+    """Show the status, sweeps, messages and results of a run."""
     st.subheader(escape_markdown(f"r{run['id']} · {run['label']}"))
     with st.container(horizontal=True, vertical_alignment="center"):
         requested = format_time(run["created"], session.browser_time_zone())
@@ -55,7 +55,7 @@ def show_run(store: Store, run: dict[str, Any]) -> None:
             label = escape_markdown(f"{name} (s{sweep}) on Explore →")
             st.page_link(session.EXPLORE_PAGE, label=label, query_params={"sweep": f"s{sweep}"})
     if store.requested_with_other_code([run["id"]]):
-        st.info(f"This run waits: it was {OTHER_CODE}. *Resume* requests it again.")
+        st.info(f"This run waits: it was {OTHER_CODE}. Press *Resume* to train it with the current code.")
     if run["error"]:
         st.error(escape_markdown(run["error"]))
     if run["traceback"]:
@@ -75,18 +75,18 @@ def show_run(store: Store, run: dict[str, Any]) -> None:
 
 
 def show_settings(config: dict[str, Any]) -> None:
-    """All settings of a run, those that are not the default first."""
+    """Show all settings of a run, starting with those that differ from their defaults."""
     defaults = default_values(config)
     first = list(dict.fromkeys(["benchmark", "method", "seed", *non_default_fields(config)]))
     st.table(settings_table(first, config, defaults), hide_index=True)
-    with st.expander("All other settings, which have their default values"):
+    with st.expander("Settings with their default values"):
         st.table(settings_table([name for name in config if name not in first], config, defaults), hide_index=True)
 
 
 def settings_table(names: list[str], config: dict[str, Any], defaults: dict[str, Any]) -> pd.DataFrame:
     known = RunConfig.model_fields
     descriptions = {name: (known[name].description or "").split(";")[0] for name in names if name in known}
-    descriptions |= {"benchmark": "", "network": ""}  # these only list the choices
+    descriptions |= {"benchmark": "", "network": ""}  # their descriptions only list the choices
     rows = [
         {
             "setting": f"**{field_title(name)}** :small[{escape_markdown(descriptions.get(name, ''))}]",

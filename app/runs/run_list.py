@@ -1,4 +1,4 @@
-"""The list of runs: the newest of those that a filter selects."""
+"""The list of runs: the newest runs that match the filter."""
 
 import json
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ COLUMNS: list[Row] = [
     {"name": "q", "title": "q", "kind": "number", "help": "memory strength"},
     {"name": "seed", "title": "seed", "kind": "number"},
     {"name": "status", "title": "status", "kind": "text"},
-    {"name": "acc", "title": "ACC", "kind": "number", "help": "mean accuracy on all tasks at the end, %"},
-    {"name": "fwd", "title": "FWD", "kind": "number", "help": "mean accuracy on each task just after learning it, %"},
+    {"name": "acc", "title": "ACC", "kind": "number", "help": "mean accuracy on all tasks after the last task, %"},
+    {"name": "fwd", "title": "FWD", "kind": "number", "help": "mean accuracy on each task directly after learning it, %"},
     {"name": "bwd", "title": "BWD", "kind": "number", "help": "change caused by later tasks: ACC − FWD, in points"},
     {"name": "benchmark", "title": "benchmark", "kind": "text"},
     {"name": "seconds", "title": "seconds", "kind": "number", "help": "time spent on training and measuring"},
@@ -57,7 +57,7 @@ def select_runs(keys: list[str]) -> None:
 
 
 def run_row(row: Mapping[str, Any], zone: tzinfo | None) -> Row:
-    """A row of the table for a run of `Store.find_runs`."""
+    """Return the row of the table for a run of `Store.find_runs`."""
     q = strength_of(row)
     cells = {
         "run": {"text": f"r{row['id']}", "value": row["id"]},
@@ -75,15 +75,15 @@ def run_row(row: Mapping[str, Any], zone: tzinfo | None) -> Row:
 
 
 def strength_of(row: Mapping[str, Any]) -> Any:
-    """q, or one q per past task; None for methods that have none."""
+    """Return the strength q, or one q per past task; None for methods without strengths."""
     q = row["strength"] if uses(row["method"], "strength") else None
     return json.loads(q) if isinstance(q, str) else q
 
 
 def status_text(row: Mapping[str, Any]) -> str:
-    """The status of a run, with its progress while it is running."""
+    """Return the status of a run, with its progress while it is running."""
     if row.get("waits_for_other_code"):
-        return "queued, for other code"
+        return "queued for other code"
     if row["status"] != "running":
         return str(row["status"])
     return f"{'stopping' if row['wanted'] == 'cancel' else 'running'} {100 * row['progress']:.0f} %"

@@ -1,4 +1,4 @@
-"""The runs that are selected on the page Runs, and what their settings mean."""
+"""The runs that are selected on the page Runs, and their settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from runs.run_list import Row, strength_of
 
 
 def load_runs(store: Store, ids: Sequence[int]) -> list[Row]:
-    """The runs with these ids that are in the store, in this order; `config` holds the fields that are relevant to them."""
+    """Return the runs with these ids that exist, in this order; `config` has only the fields relevant to each."""
     wanted = list(dict.fromkeys(run for run in ids if run <= LARGEST_ID))
     records = store.run_records(wanted) if wanted else []
     found = {run["id"]: {**run["config"], **run, "config": relevant_fields(run["config"])} for run in records}
@@ -23,13 +23,13 @@ def load_runs(store: Store, ids: Sequence[int]) -> list[Row]:
 
 
 def relevant_fields(config: Row) -> Row:
-    """A config without the fields of other methods."""
+    """Return a config without the fields of other methods."""
     irrelevant = {name for name in method_specific_fields() if not uses(config["method"], name)}
     return {name: value for name, value in config.items() if name not in irrelevant}
 
 
 def run_names(runs: Sequence[Row]) -> list[str]:
-    """A short name per run: its id and label, with strength and seed if the runs differ in them."""
+    """Return a short name per run: its id and label, with strength and seed if the runs differ in them."""
     details = [{"q = ": strength(strength_of(run)), "seed ": str(run["seed"])} for run in runs]
     differing = [prefix for prefix in details[0] if len({one[prefix] for one in details}) > 1] if runs else []
     return [
@@ -39,7 +39,7 @@ def run_names(runs: Sequence[Row]) -> list[str]:
 
 
 def default_values(config: Mapping[str, Any]) -> Row:
-    """The default values for the benchmark and method of a config; none if this version does not know them."""
+    """Return the defaults for the benchmark and method of a config; empty if this version does not know them."""
     try:
         return RunConfig(benchmark=config["benchmark"], method=config["method"]).model_dump(mode="json")
     except (ValidationError, KeyError):
@@ -52,7 +52,7 @@ def non_default_fields(config: Mapping[str, Any]) -> list[str]:
 
 
 def format_value(value: Any) -> str:
-    """A field's value as people write it."""
+    """Format the value of a field for people."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} = {number}" for name, number in value.items())
     if isinstance(value, list | tuple | float):
@@ -61,16 +61,16 @@ def format_value(value: Any) -> str:
 
 
 def spec_of_runs(runs: Sequence[Row]) -> SweepSpec:
-    """A sweep of just these runs, in terms of the fields that are not the default."""
+    """Return a sweep of exactly these runs, with only the fields that are not the default."""
     names = ("benchmark", "method", "seed")
     configs = [{name: run["config"][name] for name in (*names, *non_default_fields(run["config"]))} for run in runs]
     return SweepSpec(grid=[{name: [value] for name, value in config.items()} for config in configs])
 
 
 def unrepresentable_fields(spec: SweepSpec, from_form: SweepSpec) -> list[str]:
-    """The fields of a sweep that the form cannot express, given the sweep that results from the form.
+    """Return the fields of a sweep that the form cannot express; `from_form` is the sweep that the form gives.
 
-    They are those of the first run that the form does not describe.
+    Only the first run that the form does not describe is considered.
     """
     described = dict.fromkeys(from_form.runs())
     for config in spec.runs():

@@ -1,4 +1,4 @@
-"""What can be done with the selected sweep, and with the store that holds all of them."""
+"""Buttons for the selected sweep, and for the store."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ LONGEST_NAME = 80
 
 
 def show_sweep_actions(store: Store, row: dict[str, Any]) -> None:
-    """Buttons for a sweep of `Store.sweeps`."""
+    """Show the buttons for a sweep of `Store.sweeps`."""
     sweep = row["id"]
     st.subheader(escape_markdown(f"{row['name']} · s{sweep}"))
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Open on Explore", type="primary"):
             st.switch_page(session.EXPLORE_PAGE, query_params={"sweep": f"s{sweep}"})
         st.button("Show its runs", on_click=lambda: st.session_state.update({"list": "Runs", "find": ""}))
-        # With a new name this is a new menu, which is closed.
+        # The key contains the name, so that renaming gives a new menu, which is closed.
         with st.popover("Rename", key=f"rename s{sweep} {row['name']}", on_change="rerun"), st.form("rename", border=False):
             name = st.text_input("New name", row["name"], max_chars=LONGEST_NAME, key=f"name of s{sweep}")
             if st.form_submit_button("Rename") and (name or "").strip():
@@ -41,7 +41,7 @@ def show_delete_menu(store: Store, row: dict[str, Any]) -> None:
         deleted = pluralize(row["runs"] - shared, "run")
         st.markdown(f"Delete this sweep and {deleted} that no other sweep contains? This cannot be undone.")
         if shared:
-            st.markdown(f"{pluralize(shared, 'run')} that other sweeps contain, too, will be kept.")
+            st.markdown(f"{pluralize(shared, 'run')} that other sweeps also contain will be kept.")
         if st.button(f"Delete s{sweep}", type="primary"):
             store.delete_sweep(sweep)
             select_sweep([])
@@ -50,10 +50,10 @@ def show_delete_menu(store: Store, row: dict[str, Any]) -> None:
 
 
 def show_store_size(store: Store) -> None:
-    """The size of the store, and a button that frees the space of deleted runs."""
+    """Show the size of the store, and a button that frees the space of deleted runs."""
     used, free = store.size()
     with st.container(horizontal=True, vertical_alignment="center"):
-        freeable = f", and {file_size(free)} more that deleted runs occupied" if free else ""
+        freeable = f"; deleting runs left another {file_size(free)} unused" if free else ""
         st.markdown(f"The store uses {file_size(used)}{freeable}.", width="content")
         if free and st.button("Compact", type="tertiary", help="Return the space of deleted runs to the disk."):
             try:

@@ -18,7 +18,7 @@ COLUMNS: list[Row] = [
     {"name": "runs", "title": "runs", "kind": "number"},
     {"name": "status", "title": "status", "kind": "text"},
     {"name": "done", "title": "progress", "kind": "progress"},
-    {"name": "acc", "title": "best ACC", "kind": "number", "help": "of the best configuration, mean over its seeds, %"},
+    {"name": "acc", "title": "best ACC", "kind": "number", "help": "ACC of the best configuration, mean over its seeds, %"},
     {"name": "created", "title": "when", "kind": "number", "help": "when the sweep was launched"},
 ]
 
@@ -38,13 +38,13 @@ def select_sweep(keys: list[str]) -> None:
 
 
 def find_sweeps(sweeps: list[Row], text: str) -> list[Row]:
-    """The sweeps whose id or name contains all these words."""
+    """Return the sweeps whose id and name contain all these words."""
     words = text.lower().split()
     return [row for row in sweeps if all(word in f"s{row['id']} {row['name']}".lower() for word in words)]
 
 
 def read_best_accuracies(store: Store, sweeps: list[Row]) -> dict[int, float | None]:
-    """Sweep → `Store.best_accuracies`, read again only for sweeps of which more runs have finished or were deleted."""
+    """Return `Store.best_accuracies`, read again only for sweeps in which runs have finished or were deleted."""
     database = store.version()[0]
     known: dict[Any, float | None] = st.session_state.setdefault("best accuracies", {})
     keys = {row["id"]: (database, row["id"], row["runs"], row["finished"]) for row in sweeps}
@@ -55,7 +55,7 @@ def read_best_accuracies(store: Store, sweeps: list[Row]) -> dict[int, float | N
 
 
 def sweep_row(row: Row, zone: tzinfo | None) -> Row:
-    """A row of the table for a sweep of `Store.sweeps` with its best ACC."""
+    """Return the row of the table for a sweep of `Store.sweeps` with its best ACC."""
     ended = sum(row[status] for status in ENDED)
     cells = {
         "sweep": {"text": f"s{row['id']}", "value": row["id"]},

@@ -1,7 +1,7 @@
 """The `mgem` command. Bad input exits with code 2 and one sentence; results go to stdout, progress to stderr.
 
 Each command is a file of this package with a function `add_options(parser)`, which also sets the function to call. The
-file is imported when its command is called, so that a command waits for the libraries that it needs itself and no others.
+file is imported when its command is called, so that each command imports only the libraries it needs.
 """
 
 import argparse
@@ -23,16 +23,16 @@ COMMANDS = {  # file → its line in `mgem --help`
     "run": "train one configuration",
     "sweep": "train a grid of configurations",
     "presets": "list the presets",
-    "runs": "all sweeps and runs, or some of them in full",
+    "runs": "list sweeps and runs, or show some of them in full",
     "resume": "resume runs or sweeps",
     "cancel": "cancel runs or sweeps",
-    "work": "be the runner of the store until it is idle",
+    "work": "train queued runs until there are none (the runner)",
     "compare": "compare the lines of a sweep with a baseline",
-    "lens": "what other settings would have done at the steps of recorded runs",
-    "export": "plots, tables and configs as files",
-    "paper": "a table of the paper beside our results and yours",
+    "lens": "predict what other settings would have done at recorded steps",
+    "export": "write plots, tables and configs to files",
+    "paper": "compare a table of the paper with our results and yours",
     "publish": "collect finished runs in a file of results",
-    "data": "list the benchmarks and their data, or fetch it",
+    "data": "list the benchmarks and their data, or download data",
     "dashboard": "show the dashboard in a browser on this computer",
 }
 
@@ -40,7 +40,7 @@ COMMANDS = {  # file → its line in `mgem --help`
 def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks ⟨ or █ still shows the rest
+            stream.reconfigure(errors="replace")  # a terminal without ⟨ or █ still shows the rest
     try:
         options = parse(sys.argv[1:] if arguments is None else arguments)
         return int(options.command(options))
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return print_error(explain(error), 2)
     except UsageError as error:
         return print_error(str(error), 2)
-    except BrokenPipeError:  # the program that reads our output has ended, such as `head`
+    except BrokenPipeError:  # the program that reads the output has ended, such as `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -58,9 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of the command that the arguments call; `command` is the function that carries it out."""
+    """Parse the arguments; in the result, `command` is the function that carries out the command."""
     called = next((argument for argument in arguments if not argument.startswith("-")), "")
-    parser = _Parser(prog="mgem", description="What does it cost to remember? Continual learning with fine-grained GEM.")
+    parser = _Parser(prog="mgem", description="Continual learning with GEM and its fine-grained variants.")
     parser.add_argument("--version", action="version", version=f"mgem {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     for name, line in COMMANDS.items():
@@ -76,7 +76,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _join_negative_values(arguments: Sequence[str]) -> list[str]:
-    """--lr -1e3 → --lr=-1e3, because argparse would take the value for a flag."""
+    """Turn --lr -1e3 into --lr=-1e3, because argparse would take the value for an option."""
     joined: list[str] = []
     for argument in arguments:
         if re.match(r"-[0-9.]", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):

@@ -1,4 +1,4 @@
-"""A run as text: the progress line, the summary, the JSON document."""
+"""Output about a run: the progress line, the summary, the JSON document."""
 
 import math
 import shutil
@@ -16,7 +16,7 @@ INTERNAL = ("id", "wanted", "code", "place")  # columns of a run that only the s
 
 
 def result(config: RunConfig, task_names: Sequence[str], finished: Finished) -> dict[str, Any]:
-    """The document that `--json` prints; NaN becomes null."""
+    """Return the document that `--json` prints; NaN becomes null."""
     numbers = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
     return {
         "label": config.label,
@@ -31,13 +31,13 @@ def result(config: RunConfig, task_names: Sequence[str], finished: Finished) -> 
 
 
 def stored_run(record: dict[str, Any]) -> dict[str, Any]:
-    """A run of the store (`Store.run_records`) as `--json` prints it."""
+    """Return the document that `--json` prints for a run of the store (`Store.run_records`)."""
     first = {"run": f"r{record['id']}", "label": record["label"], "status": record["status"], "config": record["config"]}
     return {**first, **{name: value for name, value in record.items() if name not in (*INTERNAL, *first)}}
 
 
 def summary(config: RunConfig, task_names: Sequence[str], finished: Finished) -> str:
-    """The accuracy matrix R, with the name of each task at the end of its row, and the metrics computed from it."""
+    """Format the accuracy matrix R, with the name of each task at the end of its row, and the metrics."""
     T = config.tasks
     head = "after task │ " + " ".join(f"{j + 1:>6}" for j in range(T))
     rows = [
@@ -50,7 +50,7 @@ def summary(config: RunConfig, task_names: Sequence[str], finished: Finished) ->
 
 
 class Progress:
-    """One line that is updated in place on a terminal; a line per task elsewhere."""
+    """A progress line that is updated in place on a terminal; elsewhere, one line per task."""
 
     def __init__(self, config: RunConfig, out: TextIO):
         self.config, self.out, self.is_terminal = config, out, out.isatty()
@@ -93,7 +93,7 @@ class Progress:
         return rate * (self._work(self.config.tasks, 0) - done)
 
     def _work(self, task: int, step: int) -> float:
-        """Cost of all steps until `step` of `task`."""
+        """Return the cost of all steps up to `step` of `task`."""
         config = self.config
         before = config.iterations * sum(step_work(config, past) for past in range(task))
         return before + step * step_work(config, task)
@@ -105,7 +105,7 @@ class Progress:
 
 
 def printable(text: str) -> str:
-    """Text that is safe on a terminal: � replaces characters that could move the cursor, change colours or hide text."""
+    """Make text safe for a terminal: � replaces characters that could move the cursor, change colours or hide text."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

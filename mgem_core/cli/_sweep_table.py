@@ -1,4 +1,4 @@
-"""The results of a sweep as a table for the terminal, with a legend that explains its columns."""
+"""The results of a sweep as a table for the terminal, with a legend."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,16 +17,16 @@ q    memory strength
 ACC  mean accuracy on all tasks after the last task
 FWD  mean accuracy on each task directly after it was learned
 BWD  mean change of that accuracy because of later tasks (ACC = FWD + BWD)
-The seconds are those of one run."""
+The seconds are the time of one run."""
 HEADER = ("benchmark", "method", "q", "finished", "ACC", "FWD", "BWD", "seconds")
 
 
 def sweep_table(store: Store, runs: pd.DataFrame) -> str:
-    """A line per configuration of these runs (`frames.runs`), the title above and the legend below."""
+    """Format a title, one line per configuration of these runs (`frames.runs`), and the legend."""
     points = [measurements.points(store, runs, View(benchmark)) for benchmark in aggregate.benchmarks(runs)]
     lines = [HEADER, *(_cells(row) for of_benchmark in points for row in of_benchmark.to_dict("records"))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    aligns = ["<", "<", *(">" for _ in HEADER[2:])]  # text to the left, numbers to the right
+    aligns = ["<", "<", *(">" for _ in HEADER[2:])]  # text is left-aligned, numbers are right-aligned
     formats = [f"{align}{width}" for align, width in zip(aligns, widths, strict=True)]
     table = ["  ".join(map(format, line, formats)) for line in lines]
     return "\n".join([TITLE, "", *table, "", LEGEND])

@@ -1,4 +1,4 @@
-"""The options that say which view of a sweep a command is about."""
+"""Options that select the view of a sweep."""
 
 import argparse
 import re
@@ -10,34 +10,41 @@ from mgem_core.analysis.aggregate import AXES, CELLS, CHOICES, DIFFERENCES, ERRO
 
 
 def add_view_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--axes", default="unit", metavar="X", help=f"of the frontier: {', '.join(AXES)} [unit]")
+    parser.add_argument("--axes", default="unit", metavar="X", help=f"axes of the frontier: {', '.join(AXES)} [unit]")
     parser.add_argument(
-        "--pair", default="1,2", metavar="S,T", help="of the frontier: past and current task, counted from 1, or mean [1,2]"
+        "--pair",
+        default="1,2",
+        metavar="S,T",
+        help="frontier of past task S and current task T, counted from 1, or mean [1,2]",
     )
     parser.add_argument(
-        "--gradient", default="full", metavar="X", help="of the new task: full (its training set) or batch [full]"
+        "--gradient", default="full", metavar="X", help="gradient of the new task: full (its training set) or batch [full]"
     )
-    parser.add_argument("--after", type=int, metavar="K", help="the state after that many tasks [the current one]")
-    parser.add_argument("--benchmark", default="", metavar="NAME", help="of a sweep over several [the first]")
-    parser.add_argument("--baseline", default="", metavar="LINE", help="the line to compare with [GEM, or the first line]")
+    parser.add_argument("--after", type=int, metavar="K", help="show the state after K tasks [the current state]")
+    parser.add_argument(
+        "--benchmark", default="", metavar="NAME", help="benchmark to show, if the sweep has several [the first]"
+    )
+    parser.add_argument("--baseline", default="", metavar="LINE", help="line to compare with [GEM, or the first line]")
 
 
 def add_plot_options(parser: argparse.ArgumentParser) -> None:
-    """What only plots show."""
+    """Add the options that apply to plots only."""
     parser.add_argument("--errors", default="within", metavar="X", help=f"error bars: {', '.join(ERRORS)} [within]")
-    measures = f"of strength and map: {', '.join(MEASURES)} (x and y are those of the frontier) [acc]"
+    measures = f"measure of strength and map: {', '.join(MEASURES)} (x, y: those of the frontier) [acc]"
     parser.add_argument("--measure", default="acc", metavar="X", help=measures)
-    parser.add_argument("--cells", default="differences", metavar="X", help=f"of the map: {', '.join(CELLS)} [differences]")
-    kinds = f"of seeds: {', '.join(DIFFERENCES)} [retention]"
+    parser.add_argument(
+        "--cells", default="differences", metavar="X", help=f"cells of the map: {', '.join(CELLS)} [differences]"
+    )
+    kinds = f"difference shown by seeds: {', '.join(DIFFERENCES)} [retention]"
     parser.add_argument("--difference", default="retention", metavar="X", help=kinds)
-    strengths = f"of the table: {', '.join(STRENGTHS)} (of each line, the best one on held-out data) [all]"
+    strengths = f"strengths in the table: {', '.join(STRENGTHS)} (only the best of each line on held-out data) [all]"
     parser.add_argument("--strengths", default="all", metavar="X", help=strengths)
-    help = "draw only the points that no other dominates in the frontier"
+    help = "draw only the Pareto points of the frontier"
     parser.add_argument("--hide-dominated", action="store_true", help=help)
 
 
 def read_view(options: argparse.Namespace, benchmarks: Sequence[str]) -> View:
-    """The view that the options ask for; of several benchmarks, it names the one that is meant."""
+    """Return the view that the options describe; it names a benchmark if there are several."""
     choices = {**CHOICES, "benchmark": ["", *benchmarks]}
     given = {field.name: getattr(options, field.name) for field in fields(View) if hasattr(options, field.name)}
     for name, allowed in choices.items():
@@ -48,7 +55,7 @@ def read_view(options: argparse.Namespace, benchmarks: Sequence[str]) -> View:
 
 
 def read_pair(text: str) -> tuple[int, int] | None:
-    """1,2 → (0, 1); mean → None."""
+    """Convert 1,2 to (0, 1), and mean to None."""
     if text == "mean":
         return None
     if not (tasks := re.fullmatch(r"([0-9]{1,9}),([0-9]{1,9})", text)):

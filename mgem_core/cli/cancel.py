@@ -1,4 +1,4 @@
-"""The command `mgem cancel`."""
+"""The command `mgem cancel`, which stops runs that have not ended."""
 
 import argparse
 
@@ -9,7 +9,7 @@ from mgem_core.store import Store
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_cancel)
-    parser.add_argument("ids", nargs="+", metavar="RUN|SWEEP", help="r12, s3")
+    parser.add_argument("ids", nargs="+", metavar="RUN|SWEEP", help="runs like r12 and sweeps like s3")
 
 
 def _cancel(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The command `mgem compare`: every line of a sweep against a baseline, within seeds."""
+"""The command `mgem compare`, which compares the lines of a sweep with a baseline, paired by seed."""
 
 import argparse
 import json
@@ -16,16 +16,16 @@ from mgem_core.home import store_path
 from mgem_core.store import Store
 
 LEGEND = """\
-Differences from {baseline}, mean over {seeds} [95 % interval], after removing what all runs of a seed share.
-learned    ⟨g_t,z⟩ at equal ⟨g_s,z⟩, in percent; common: the share of the range that both lines cover
+Differences from {baseline}, mean over {seeds} [95 % CI]. Runs with the same seed are paired.
+learned    ⟨g_t,z⟩ at equal ⟨g_s,z⟩, in percent; common: the fraction of the range that both lines cover
 FWD        at equal BWD, in points
 ACC        at equal strengths, in points; best ACC: each line at its best strength, chosen on the other seeds
-*          distinguishable from zero, after Holm's correction over the lines"""
+*          significant after Holm's correction for the number of lines"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_compare)
-    parser.add_argument("sweep", metavar="SWEEP", help="s3")
+    parser.add_argument("sweep", metavar="SWEEP", help="a sweep like s3")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     add_view_options(parser)
 
@@ -47,7 +47,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _document(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as JSON; a number that is not finite (an interval from one seed) becomes null."""
+    """Return a verdict for JSON; numbers that are not finite (an interval from one seed) become null."""
     document = asdict(verdict)
     for name in paired.ESTIMATES:
         if found := verdict.estimate(name):
@@ -60,9 +60,9 @@ def _document(verdict: Verdict) -> dict[str, Any]:
 
 
 def printable_table(verdicts: list[Verdict], baseline: str) -> str:
-    """A line per verdict with its differences, the verdicts in words, and a legend."""
+    """Format a table with one line per verdict, the verdicts in words, and a legend."""
     if not verdicts:
-        return f"There is nothing to compare {printable(baseline)} with: no seed has finished in every configuration."
+        return f"Nothing can be compared with {printable(baseline)}: no seed has finished in every configuration."
     header = ("line", "learned, %", "common", "FWD", "ACC", "best ACC")
     rows = [header, *(_cells(verdict) for verdict in verdicts)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

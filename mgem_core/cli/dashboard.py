@@ -21,13 +21,17 @@ HOST_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_dashboard)
-    parser.add_argument("--port", type=int, default=8501, metavar="N", help="the port it listens on [8501]")
-    parser.add_argument("--token", action="store_true", help="ask each browser for a token once (on a shared computer)")
+    parser.add_argument("--port", type=int, default=8501, metavar="N", help="port to listen on [8501]")
+    parser.add_argument("--token", action="store_true", help="ask each browser once for a token (for shared computers)")
     parser.add_argument(
-        "--address", default=ADDRESS, help=f"the IP address it listens on; others than {ADDRESS} need --token [{ADDRESS}]"
+        "--address", default=ADDRESS, help=f"IP address to listen on; any other than {ADDRESS} needs --token [{ADDRESS}]"
     )
     parser.add_argument(
-        "--host", action="append", default=[], metavar="NAME", help="the name of a reverse proxy in front of it; repeatable"
+        "--host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="host name of a reverse proxy in front of it; can be repeated",
     )
 
 
@@ -41,7 +45,7 @@ def _dashboard(options: argparse.Namespace) -> int:
     os.environ["MGEM_DASHBOARD_TOKEN"] = token
     os.environ["MGEM_DASHBOARD_HOSTS"] = " ".join(hosts)
     flags = [*_settings(main_page), "--server.address", address, "--server.port", str(options.port)]
-    from streamlit.web import cli as streamlit  # here, because importing it takes a second
+    from streamlit.web import cli as streamlit  # imported here, because it takes a second
 
     print(f"The dashboard is at {_url(address, options.port, token)} (press Ctrl+C to end it).", flush=True)
     signal.signal(signal.SIGINT, lambda *_: sys.exit(0))  # otherwise Streamlit ends with a traceback
@@ -50,15 +54,15 @@ def _dashboard(options: argparse.Namespace) -> int:
 
 
 def find_main_page(root: Path) -> Path:
-    """The script that Streamlit runs: app/ in the source tree is installed as mgem_app/ beside mgem_core/."""
-    for folder in ("mgem_app", "app"):  # mgem_app first: beside an installed mgem_core, "app" is another project
+    """Return the script that Streamlit runs; app/ of the source tree is installed as mgem_app/ next to mgem_core/."""
+    for folder in ("mgem_app", "app"):  # mgem_app first: next to an installed mgem_core, "app" would be another project
         if (path := root / folder / "main.py").is_file():
             return path
     raise UsageError(f"the dashboard is not installed: {root} has neither mgem_app/main.py nor app/main.py; reinstall it.")
 
 
 def _settings(main_page: Path) -> list[str]:
-    """Return the settings of the dashboard as flags, which neither the environment nor a file elsewhere can change."""
+    """Return the settings of the dashboard as flags, which override the environment and other files."""
     sections = tomllib.loads((main_page.parent / ".streamlit" / "config.toml").read_text())
     sections.pop("theme")
     flags = ["--logger.hideWelcomeMessage", "true"]
@@ -70,7 +74,7 @@ def _settings(main_page: Path) -> list[str]:
 
 
 def _url(address: str, port: int, token: str) -> str:
-    """Return the URL to open; a server on all interfaces is named by this computer's name."""
+    """Return the URL to open; for a server on all interfaces, it has the name of this computer."""
     if ip_address(address).is_unspecified:
         address = socket.gethostname()
     elif ":" in address:

@@ -1,4 +1,4 @@
-"""The commands `mgem data list`, which shows the benchmarks that have their data, and `mgem data fetch`."""
+"""The commands `mgem data list`, which shows which data is available, and `mgem data fetch`, which downloads it."""
 
 import argparse
 import io
@@ -11,17 +11,17 @@ from mgem_core.cli._errors import print_error
 from mgem_core.cli._report import printable
 from mgem_core.streams import BENCHMARKS, Benchmark, Dataset
 
-TIMEOUT = 30.0  # seconds without any data after which a download has failed
+TIMEOUT = 30.0  # seconds without any data after which a download fails
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(required=True, metavar="list|fetch")
-    list_parser = actions.add_parser("list", help="which benchmarks have their data", allow_abbrev=False)
+    list_parser = actions.add_parser("list", help="show which benchmarks have their data", allow_abbrev=False)
     list_parser.set_defaults(command=_list)
-    list_parser.add_argument("--images", action="store_true", help="open every image of DomainNet and PACS, too")
-    fetch_parser = actions.add_parser("fetch", help="download what a benchmark needs", allow_abbrev=False)
+    list_parser.add_argument("--images", action="store_true", help="also open every image of DomainNet and PACS")
+    fetch_parser = actions.add_parser("fetch", help="download the data of a benchmark", allow_abbrev=False)
     fetch_parser.set_defaults(command=_fetch)
-    fetch_parser.add_argument("name", metavar="NAME", help="a dataset or a benchmark, as mgem data list names them")
+    fetch_parser.add_argument("name", metavar="NAME", help="a dataset or benchmark from mgem data list")
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -36,17 +36,17 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _list_domains(benchmark: Benchmark, images: bool) -> None:
-    """A line about the benchmark, and one about each of its domains."""
+    """Print a line about the benchmark, and one about each of its domains."""
     domains = benchmark.domains
     listed = [*domains, *benchmark.other_domains()]
     problems = {name: _find_problem(one, images) if (one := domains[name]) else "" for name in listed}
-    summary = f"{sum(not problems[name] for name in domains)} of {len(domains)} domains are here"
+    summary = f"{sum(not problems[name] for name in domains)} of {len(domains)} domains are available"
     if benchmark.domain_root:
-        summary += f"; any other folder DOMAIN/CLASS/ in {benchmark.domain_root()} can be named, too"
+        summary += f"; any other folder DOMAIN/CLASS/ in {benchmark.domain_root()} can also be named"
     _print_line(benchmark.name, benchmark.title, summary)
     for name, problem in problems.items():
         dataset = domains[name]
-        title = dataset.title if dataset else "rendered when it is needed"
+        title = dataset.title if dataset else "rendered when needed"
         _print_line(f"  {name}", title, _state(dataset, problem) if dataset else "built in")
 
 
@@ -55,14 +55,14 @@ def _print_line(name: str, title: str, state: str) -> None:
 
 
 def _find_problem(dataset: Dataset, images: bool = False) -> str:
-    """As `dataset.problem`, after all files were read; if asked for, also every image in a folder, which may take long."""
+    """Read all files and return what is wrong with them; with `images`, also open every image, which may take long."""
     return dataset.problem(True) or (dataset.find_bad_image() if images else "")
 
 
 def _state(dataset: Dataset, problem: str) -> str:
-    """Whether a dataset is there and how large it is; if it is missing or damaged, how to get it."""
+    """Return whether a dataset is available and how large it is; if it is missing or damaged, how to get it."""
     if not problem:
-        return f"here, in {dataset.folder()} ({dataset.sample_size() or dataset.size})"
+        return f"available in {dataset.folder()} ({dataset.sample_size() or dataset.size})"
     word, _, rest = problem.partition(" ")  # "which is not in …" or "whose file … is damaged …"
     reason = f"missing: it {rest}" if word == "which" else f"unusable: its {rest}"
     return f"{reason}; {dataset.remedy_for(problem)} ({dataset.size})"
@@ -71,25 +71,25 @@ def _state(dataset: Dataset, problem: str) -> str:
 def _fetch(options: argparse.Namespace) -> int:
     datasets = _find_datasets(options.name)
     if not datasets:
-        print(f"{options.name} is built in; there is nothing to fetch.")
+        print(f"{options.name} is built in; nothing needs to be downloaded.")
     return max((_fetch_one(dataset) for dataset in datasets), default=0)
 
 
 def _fetch_one(dataset: Dataset) -> int:
     if not (problem := _find_problem(dataset)):
-        print(printable(f"{dataset.title} is in {dataset.folder()} already."))
+        print(printable(f"{dataset.title} is already in {dataset.folder()}."))
     elif dataset.fetch is None:
         return print_error(f"there is no download of {dataset.title}, {problem}; {dataset.remedy_for(problem)}.", 1)
     elif failure := _download(dataset.fetch, dataset.problem):
         remedy = "try again with a network connection, or put its unpacked files there yourself"
         return print_error(f"{dataset.title} could not be downloaded to {dataset.folder()} ({failure}); {remedy}.", 1)
     else:
-        print(printable(f"{dataset.title} is in {dataset.folder()} now."))
+        print(printable(f"{dataset.title} has been downloaded to {dataset.folder()}."))
     return 0
 
 
 def _find_datasets(name: str) -> list[Dataset]:
-    """The dataset of that name, or what the benchmark of that name needs."""
+    """Return the dataset of that name, or the datasets that the benchmark of that name needs."""
     if name in BENCHMARKS:
         return BENCHMARKS[name].datasets()
     known = {dataset.name: dataset for benchmark in BENCHMARKS.values() for dataset in benchmark.datasets()}
@@ -99,7 +99,7 @@ def _find_datasets(name: str) -> list[Dataset]:
 
 
 def _download(fetch: Callable[[], None], find_problem: Callable[[bool], str]) -> str:
-    """Download a dataset; return why that failed, on one line, or an empty text."""
+    """Download a dataset; return on one line why it failed, or an empty string."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(TIMEOUT)
     try:

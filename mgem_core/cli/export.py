@@ -1,4 +1,4 @@
-"""The command `mgem export`: plots, tables and configs of a sweep or a run as files."""
+"""The command `mgem export`, which writes plots, tables and configs of a sweep or a run to files."""
 
 import argparse
 import sys
@@ -19,14 +19,14 @@ from mgem_core.store import Store
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_export)
-    parser.add_argument("of", metavar="SWEEP|RUN", help="s3, r12")
-    parser.add_argument("--what", required=True, metavar="X", help=", ".join(FIGURES))
-    parser.add_argument("--format", required=True, metavar="X", help=", ".join(FORMATS))
+    parser.add_argument("of", metavar="SWEEP|RUN", help="a sweep like s3, or a run like r12")
+    parser.add_argument("--what", required=True, metavar="X", help=f"what to export: {', '.join(FIGURES)}")
+    parser.add_argument("--format", required=True, metavar="X", help=f"file format: {', '.join(FORMATS)}")
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="where to write it, - for stdout [a name that says what it is, in this folder]",
+        help="file to write, - for stdout [a descriptive name in this folder]",
     )
     add_view_options(parser)
     add_plot_options(parser)

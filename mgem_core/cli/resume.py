@@ -1,4 +1,4 @@
-"""The command `mgem resume`."""
+"""The command `mgem resume`, which queues failed, cancelled and waiting runs again."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ from mgem_core.text import pluralize
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_resume)
-    parser.add_argument("ids", nargs="+", metavar="RUN|SWEEP", help="r12, s3")
+    parser.add_argument("ids", nargs="+", metavar="RUN|SWEEP", help="runs like r12 and sweeps like s3")
     add_runner_options(parser)
 
 
@@ -26,7 +26,7 @@ def _resume(options: argparse.Namespace) -> int:
     statuses = Counter(status for (status,) in store.run_values(["status"], runs))
     waiting = statuses["queued"] - requested
     phrases = [f"{pluralize(requested, 'run')} queued again"] if requested else []
-    phrases += [f"{waiting} waiting already"] if waiting else []
+    phrases += [f"{waiting} already queued"] if waiting else []
     phrases += [f"{statuses[name]} {name}" for name in ("running", "finished", "diverged", "failed") if statuses[name]]
     print(f"{', '.join(phrases)}.")
     if statuses["queued"]:

@@ -23,8 +23,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", help=text, metavar="X")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the JSON document to FILE")
-    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="save the state at task ends and every 30 s")
-    parser.add_argument("--resume", type=Path, metavar="FILE", help="continue from a checkpoint of the same settings")
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="save the state after each task and every 30 s")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="continue from a checkpoint with the same settings")
 
 
 def _default(value: Any) -> str:
@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(problem)
     if options.output:
         _check_output(options.output, options.checkpoint or options.resume)
-    notices = ["mgem run does not keep snapshots; mgem sweep stores them."] if count_snapshots(config) else []
+    notices = ["mgem run does not store snapshots; use mgem sweep to store them."] if count_snapshots(config) else []
     for sentence in filter(None, [config.caution, *notices]):
         print(f"mgem: {sentence}", file=sys.stderr)
     task_names, finished = _show_progress(config, run(config, checkpoint=options.checkpoint, resume=options.resume))
@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _show_progress(config: RunConfig, events: Iterator[Event]) -> tuple[tuple[str, ...], Finished]:
-    """Consume the events of a run and show its progress on stderr; return the names of its tasks and its last event."""
+    """Show the progress of a run on stderr; return the names of its tasks and its last event."""
     task_names: tuple[str, ...] = ()
     with Progress(config, sys.stderr) as progress:
         for event in events:
@@ -64,9 +64,9 @@ def _show_progress(config: RunConfig, events: Iterator[Event]) -> tuple[tuple[st
 
 
 def _check_output(path: Path, checkpoint: Path | None) -> None:
-    """Raise UsageError if the output file could not be written when the run has ended."""
+    """Raise UsageError if the output file cannot be written, before the run starts."""
     if checkpoint and path.absolute() == checkpoint.absolute():
-        raise UsageError(f"output is {str(path)!r}, which is the checkpoint too; give them different files.")
+        raise UsageError(f"output is {str(path)!r}, which is also the checkpoint; give different files.")
     existed = path.exists()
     try:
         with path.open("a"):

@@ -1,4 +1,4 @@
-"""The command `mgem runs`, which lists what is stored, and how users name runs and sweeps."""
+"""The command `mgem runs`, which lists what is stored; also, how users refer to runs and sweeps."""
 
 import argparse
 import json
@@ -13,12 +13,17 @@ from mgem_core.text import mean_and_error, tasks_in_order
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_list)
-    parser.add_argument("ids", nargs="*", metavar="RUN|SWEEP", help="r12, s3: these in full, with errors and tracebacks")
+    parser.add_argument(
+        "ids",
+        nargs="*",
+        metavar="RUN|SWEEP",
+        help="show these in full, with errors and tracebacks (r12 is a run, s3 a sweep)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def find_runs(store: Store, ids: list[str]) -> list[int]:
-    """The numbers of runs that are given as the user writes them: r12 is a run, s3 all runs of a sweep."""
+    """Return the numbers of the runs that the user names: r12 is a run, s3 all runs of a sweep."""
     numbers: list[int] = []
     for text in ids:
         if text[:1] not in ("r", "s") or not text[1:].isdecimal() or len(text) > 18:
@@ -32,7 +37,7 @@ def find_runs(store: Store, ids: list[str]) -> list[int]:
 
 
 def request_again(name: str) -> str:
-    """What to do about runs that wait for other code than there is now, as the end of a sentence."""
+    """Return what to do about runs that wait for other code, as the end of a sentence."""
     return f"mgem resume {name} requests them again with what is installed here"
 
 
@@ -66,11 +71,11 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _print_details(run: dict[str, Any]) -> None:
-    """Print what the list leaves out: notices, where the run was resumed, its tasks and settings, a failure's traceback."""
+    """Print details: notices, where the run was resumed, its tasks and settings, and the traceback of a failure."""
     if run["notice"]:
         print(f"       {printable(run['notice'])}")
     if run["resumed_task"] or run["resumed_step"]:
-        print(f"       It was resumed from step {run['resumed_step']} of task {run['resumed_task'] + 1}.")
+        print(f"       Resumed from step {run['resumed_step']} of task {run['resumed_task'] + 1}.")
     if run["task_names"]:
         print(printable(f"       {tasks_in_order(run['task_names'])}"))
     print(printable("       " + ", ".join(f"{name} {value}" for name, value in run["config"].items())))

@@ -31,21 +31,23 @@ from mgem_core.runner.work import (
 from mgem_core.store import Store, describe_waiting
 from mgem_core.text import duration, pluralize
 
-LOOK = 1.0  # seconds between two looks at the runner and the code
+CHECK_SECONDS = 1.0  # between two checks of the runner and the code
 PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_sweep)
-    parser.add_argument("--preset", metavar="NAME", help=f"start from one of {', '.join(PRESETS)}")
-    parser.add_argument("--name", default="", help="what to call it")
+    parser.add_argument("--preset", metavar="NAME", help=f"start from a preset: {', '.join(PRESETS)}")
+    parser.add_argument("--name", default="", help="name of the sweep")
     for name, field in RunConfig.model_fields.items():
         plural = [f"--{many}" for many, one in PLURALS.items() if one == name]
-        text = f"{field.description}: one or several, separated by commas (by ; where a value has commas)"
+        text = f"{field.description}: one or several, separated by commas (or by ; if a value contains commas)"
         parser.add_argument(f"--{name.replace('_', '-')}", *plural, dest=name, metavar="X,Y", help=text.replace("%", "%%"))
-    parser.add_argument("--again", action="store_true", help="train anew what is known already")
-    parser.add_argument("--detach", action="store_true", help="launch, and do not wait")
-    parser.add_argument("--yes", action="store_true", help=f"do not ask before {MANY_RUNS:,} runs or more than a day")
+    parser.add_argument("--again", action="store_true", help="train all runs again, even if they have results")
+    parser.add_argument("--detach", action="store_true", help="launch and do not wait")
+    parser.add_argument(
+        "--yes", action="store_true", help=f"do not ask for confirmation of {MANY_RUNS:,} runs or of more than a day"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document when all runs have ended")
     add_runner_options(parser)
 
@@ -53,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _sweep(options: argparse.Namespace) -> int:
     runner, wanted = runner_arguments(options), wanted_runner(asked_pool(options))
     spec = _spec(options)
-    if (count := spec.count_combinations()) >= MANY_RUNS:  # before they are expanded, which takes time
+    if (count := spec.count_combinations()) >= MANY_RUNS:  # before expanding them, which takes time
         confirm(f"this is a sweep of up to {pluralize(count, 'run')}", options.yes)
     configs = spec.runs(lambda runs: show_progress("checking settings", runs, count))
     if problem := domains_without_effect(options.domains, configs) or missing_data(configs, thorough=True):
@@ -71,7 +73,7 @@ def _sweep(options: argparse.Namespace) -> int:
         sweep = store.submit(spec, name, options.again, keyed, lambda runs: show_progress("writing", runs, len(keyed)))
     else:
         sweep = known
-        store.resume(store.run_ids(sweep))  # those that were stopped or failed
+        store.resume(store.run_ids(sweep))  # those that were cancelled or failed
     is_there = "" if known is None else " has exactly these runs already"
     print(f"sweep s{sweep}{is_there}: {', '.join(expected.phrases)}", file=sys.stderr)
     if expected.snapshots:
@@ -90,12 +92,12 @@ def _sweep(options: argparse.Namespace) -> int:
         print(json.dumps({"sweep": f"s{sweep}", "counts": counts, "runs": records}, indent=2))
     elif not options.detach:
         print(sweep_table(store, frames.runs(store, sweep)))
-        print(f"\nmgem runs s{sweep} lists the runs, mgem export s{sweep} makes plots and tables of them.")
+        print(f"\nmgem runs s{sweep} lists the runs; mgem export s{sweep} writes plots and tables.")
     return 0 if options.detach or counts["finished"] == len(configs) else 1
 
 
 def _spec(options: argparse.Namespace) -> SweepSpec:
-    """The grid of the preset, if there is one, with the fields that the user gave in place of its own."""
+    """Return the sweep that the options describe; given fields override those of the preset."""
     if options.preset and options.preset not in PRESETS:
         raise UsageError(f"preset is {options.preset!r}; it must be one of {', '.join(PRESETS)}.")
     start = PRESETS[options.preset].spec if options.preset else SweepSpec()
@@ -110,12 +112,12 @@ def _values(text: str) -> list[str]:
 
 
 def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner, workers: int) -> None:
-    """Show the progress of the sweep until every run has ended. If this is interrupted, the runs go on."""
-    live, printed, problem, process, next_look = sys.stderr.isatty(), "", "", None, 0.0
+    """Show the progress of the sweep until every run has ended. If this is interrupted, the runs continue."""
+    live, printed, problem, process, next_check = sys.stderr.isatty(), "", "", None, 0.0
     while True:
         if not store.is_current():
-            reason = f"{store.path} was deleted or replaced while sweep s{sweep} was in it"
-            raise UsageError(f"{reason}; launch the sweep again to train it there.")
+            reason = f"{store.path} was deleted or replaced, and sweep s{sweep} with it"
+            raise UsageError(f"{reason}; launch the sweep again to train it in the new store.")
         progress = sweep_progress(store, sweep)
         counts, seconds = progress.counts, progress.seconds_left(workers)
         left = f" · {duration(seconds)} left" if seconds else ""
@@ -130,12 +132,12 @@ def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner, wor
         if progress.ended == progress.total:
             break
         if reason := refusal(process):
-            raise UsageError(f"{reason} The sweep waits: mgem resume s{sweep} takes it up.")
-        if time.monotonic() >= next_look:
-            next_look = time.monotonic() + LOOK
+            raise UsageError(f"{reason} The sweep is queued; mgem resume s{sweep} continues it.")
+        if time.monotonic() >= next_check:
+            next_check = time.monotonic() + CHECK_SECONDS
             _check_code(store, sweep, counts)
             wanted = replace(wanted, version=version_on_disk())
-            if process is not None and process.poll() == 0:  # another pool was asked for since, and does the work
+            if process is not None and process.poll() == 0:  # another pool has been requested and does the work
                 wanted = replace(wanted, pool="")
             if process is None or process.poll() is not None:  # if the runner has died, another one continues
                 process = ensure_runner(*runner, wanted=wanted) or process
@@ -150,8 +152,8 @@ def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner, wor
 
 
 def _check_code(store: Store, sweep: int, counts: dict[str, int]) -> None:
-    """Raise UsageError if the rest of the sweep waits for code that is not there any more."""
+    """Raise UsageError if all remaining runs of the sweep wait for code that is no longer there."""
     if counts["queued"] and not counts["running"]:
         others = len(store.requested_with_other_code(sweep=sweep))
         if others == counts["queued"]:
-            raise UsageError(f"of sweep s{sweep}, {describe_waiting(others)}; {request_again(f's{sweep}')}.")
+            raise UsageError(f"in sweep s{sweep}, {describe_waiting(others)}; {request_again(f's{sweep}')}.")

@@ -1,4 +1,4 @@
-"""The command `mgem work`, which is the runner itself, and the options that `sweep` and `resume` pass on to it."""
+"""The command `mgem work`, which is the runner, and the options that `sweep` and `resume` pass on to it."""
 
 import argparse
 import importlib.util
@@ -17,13 +17,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_runner_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--workers", type=int, metavar="N", help=f"worker processes [{default_workers()}]")
+    parser.add_argument("--workers", type=int, metavar="N", help=f"number of worker processes [{default_workers()}]")
     parser.add_argument(
-        "--ray", metavar="ADDRESS", help="run on the Ray cluster there instead (auto: the one of this machine)"
+        "--ray", metavar="ADDRESS", help="use the Ray cluster at this address instead (auto: that of this machine)"
     )
-    parser.add_argument("--gpus", type=float, default=0.0, metavar="X", help="with --ray: GPUs per run, fractions too [0]")
     parser.add_argument(
-        "--idle", type=float, default=60.0, metavar="S", help="seconds without work after which it ends [60]"
+        "--gpus", type=float, default=0.0, metavar="X", help="with --ray: GPUs per run, which can be a fraction [0]"
+    )
+    parser.add_argument(
+        "--idle", type=float, default=60.0, metavar="S", help="seconds without work after which the runner ends [60]"
     )
 
 
@@ -42,7 +44,7 @@ def runner_arguments(options: argparse.Namespace) -> list[str]:
 
 
 def asked_pool(options: argparse.Namespace) -> str:
-    """The pool that the user asked for, in words; empty if any will do."""
+    """Return the pool that the user requested, in words; empty if any will do."""
     if options.ray:
         return f"Ray at {options.ray}" + (f" with {options.gpus:g} GPUs per run" if options.gpus else "")
     return pluralize(options.workers, "worker") if options.workers else ""

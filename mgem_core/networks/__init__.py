@@ -1,8 +1,8 @@
 """The networks. A new one is a new file here that calls `register`; importing it must not import torch.
 
-A network is described twice: `layers` is plain data, for partitions and pictures of them, and `build` makes the torch
-module. A test compares the two. `_layer.py` has the kinds of layers as data, `_initialised.py` those of torch, under the
-same names; files whose names begin with an underscore register nothing.
+A network is described twice: `layers` returns plain data, for partitions and their pictures, and `build` returns the torch
+module. A test compares the two. `_layer.py` has the kinds of layers as data, and `_initialised.py` has those of torch under
+the same names. Files whose names begin with an underscore register nothing.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Network:
-    name: str  # as the user writes it
-    # (shape of an image, number of outputs, factor for all hidden widths) → the layers that have parameters, in their order
+    name: str  # the value of the field `network`
+    # (shape of an image, number of outputs, factor for all hidden widths) → the layers with parameters, in order
     layers: Callable[[Shape, int, float], list[Layer]]
     build: Callable[[Shape, int, float], nn.Module]  # the same arguments → the module, initialised from torch's seed
-    # The least height and width of an image, in pixels: there, a batch of one image can be learned. A batch norm needs more
-    # than one value per channel for that.
+    # The smallest height and width of an image in pixels. A batch of one such image can be learned, for which a batch norm
+    # needs more than one value per channel.
     smallest_side: int = 1
-    images_per_pass: int = 1024  # when it is tested or probed on many images; perf/evaluation.py measures which is fastest
-    packages: tuple[str, ...] = ()  # besides torch; their versions are part of the key
+    images_per_pass: int = 1024  # images per pass when it is tested or probed; perf/evaluation.py measures which is fastest
+    packages: tuple[str, ...] = ()  # libraries other than torch, whose versions are part of the key
 
     def fits(self, shape: Shape) -> bool:
         return min(shape[1:]) >= self.smallest_side
@@ -47,12 +47,12 @@ def register(network: Network) -> None:
 
 
 def layers(network: str, shape: Shape, classes: int, width: float = 1.0) -> list[Layer]:
-    """The layers of a network for images of that shape, with `classes` outputs and hidden widths multiplied by `width`."""
+    """Return the layers of a network for images of that shape, with all hidden widths multiplied by `width`."""
     return _network_for(network, shape).layers(shape, classes, width)
 
 
 def build(network: str, shape: Shape, classes: int, seed: int, width: float = 1.0) -> nn.Module:
-    """The torch module, initialised from `seed`; the global random state of torch does not change."""
+    """Return the torch module, initialised from `seed`; the global random state of torch does not change."""
     import torch
 
     with torch.random.fork_rng(devices=[]):

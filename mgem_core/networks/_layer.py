@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import floor, prod
 
-Shape = tuple[int, int, int]  # of an image: channels, height, width
+Shape = tuple[int, int, int]  # channels, height and width of an image
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Layer:
 
     @property
     def tensors(self) -> dict[str, int]:
-        """Parameter name → number of parameters."""
+        """Return the number of parameters of each tensor, by name."""
         return {f"{self.name}.{tensor}": prod(shape) for tensor, shape in self.shapes.items()}
 
     @property
@@ -28,7 +28,7 @@ def linear(name: str, inputs: int, outputs: int) -> Layer:
 
 
 def conv(name: str, inputs: int, outputs: int, kernel: int, bias: bool = False) -> Layer:
-    """A convolution; before a batch norm it needs no bias."""
+    """Describe a convolution; before a batch norm it needs no bias."""
     return Layer(name, {"weight": (outputs, inputs, kernel, kernel)} | ({"bias": (outputs,)} if bias else {}))
 
 
@@ -37,5 +37,5 @@ def norm(name: str, channels: int) -> Layer:
 
 
 def scaled(full: int, width: float) -> int:
-    """A hidden width `full`, scaled and rounded down, and at least 1; 100 × (1/n) is 100 // n for every n."""
+    """Return a hidden width, scaled and rounded down, but at least 1; 100 × (1/n) is exactly 100 // n for every n."""
     return max(1, floor(full * width + 1e-9))

@@ -1,12 +1,12 @@
-"""torchvision's AlexNet, fitted to images of 32 × 32.
+"""torchvision's AlexNet, adapted to images of 32 × 32.
 
-What was fitted, and why: the first convolution, of 11 × 11 with stride 4, would leave 7 × 7 of 32 × 32, too little for
-three poolings, so it is one of 3 × 3 with stride 2; the poolings are of 2 × 2, not of overlapping 3 × 3; and the classifier
-gets the 2 × 2 positions that are left, where torchvision's would get 6 × 6 copies of them. Weights start as in GEM's
-published code, like those of the paper's networks.
+Differences to torchvision: the first convolution is 3 × 3 with stride 2 (11 × 11 with stride 4 would leave only 7 × 7
+positions, too few for three poolings); the poolings are 2 × 2 instead of overlapping 3 × 3; and the classifier gets the
+remaining 2 × 2 positions, where torchvision's would get 6 × 6 copies of them. Weights are initialised as in GEM's published
+code, like those of the paper's networks.
 
-There is no dropout. A step must be a function of the run's state alone, so that a resumed run repeats the undisturbed one
-bit by bit; and runs like GEM's see each image about once, which leaves little to overfit.
+There is no dropout. A step must depend only on the state of the run, so that a resumed run is bit-identical to an
+uninterrupted one. Runs like GEM's see each image about once, so there is little to overfit.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from mgem_core.networks._layer import Layer, Shape, conv, linear, scaled
 if TYPE_CHECKING:
     from torch import nn
 
-CONVOLUTIONS = ((0, 64, 3), (3, 192, 5), (6, 384, 3), (8, 256, 3), (10, 256, 3))  # place in `features`, width, kernel
+CONVOLUTIONS = ((0, 64, 3), (3, 192, 5), (6, 384, 3), (8, 256, 3), (10, 256, 3))  # index in `features`, width, kernel
 POOLINGS = (2, 5, 12)
 HIDDEN = 4096
-SIDE = 2  # of what the classifier sees
+SIDE = 2  # positions that the classifier sees
 
 
 def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
@@ -64,5 +64,5 @@ def build(shape: Shape, classes: int, width: float) -> nn.Module:
     )
 
 
-# 15 pixels, halved by the first convolution and by each pooling, leave one.
+# The first convolution and each pooling halve the image, so 15 pixels leave one.
 register(Network("alexnet", layers, build, smallest_side=15, images_per_pass=256))

@@ -23,7 +23,7 @@ def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
 
 
 def build(shape: Shape, classes: int, width: float) -> nn.Module:
-    """Images of 32 × 32 give one position per logit, as in the paper; larger ones give several, whose mean is taken."""
+    """Build the module. Images of 32 × 32 give one position per logit, as in the paper; larger ones are averaged."""
     from torch import nn
 
     from mgem_core.networks._initialised import conv
@@ -44,5 +44,5 @@ def _channels(shape: Shape, width: float) -> list[int]:
     return [shape[0], *(scaled(full, width) for full in WIDTHS)]
 
 
-# 32 pixels, halved four times, are the 2 that the last convolution needs.
+# 32 pixels, halved four times, leave the 2 that the last convolution needs.
 register(Network("conv5", layers, build, smallest_side=32))

@@ -40,7 +40,7 @@ def build(shape: Shape, classes: int, width: float) -> nn.Module:
 
 
 def _positions(shape: Shape) -> int:
-    """The number of pixels after the second convolution."""
+    """Return the number of positions after the second convolution."""
     height, width = (_side(_side(side)) for side in shape[1:])
     return height * width
 

@@ -47,10 +47,10 @@ def _widths(width: float) -> list[int]:
 
 
 def _positions(shape: Shape) -> int:
-    """The number of pixels after the pooling: 144 of an image of 28 × 28."""
+    """Return the number of positions after the pooling: 144 for an image of 28 × 28."""
     height, width = ((side - 2 * (KERNEL - 1)) // POOL for side in shape[1:])
     return height * width
 
 
-# Each convolution takes two pixels of 6, and the pooling needs the two that are left.
+# Each convolution removes two of the 6 pixels, and the pooling needs the remaining two.
 register(Network("digits-cnn", layers, build, smallest_side=6, images_per_pass=256))

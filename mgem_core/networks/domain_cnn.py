@@ -20,7 +20,7 @@ def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
 
 
 def build(shape: Shape, classes: int, width: float) -> nn.Module:
-    """Images of 96 × 96 give one position per logit, as in the paper; larger ones give several, whose mean is taken."""
+    """Build the module. Images of 96 × 96 give one position per logit, as in the paper; larger ones are averaged."""
     from torch import nn
 
     from mgem_core.networks._initialised import conv
@@ -40,5 +40,5 @@ def _channels(shape: Shape, width: float) -> list[int]:
     return [shape[0], *(scaled(full, width) for full in WIDTHS)]
 
 
-# 65 pixels, halved and rounded up five times, are the 3 that the last convolution needs.
+# 65 pixels, halved and rounded up five times, leave the 3 that the last convolution needs.
 register(Network("domain-cnn", layers, build, smallest_side=65, images_per_pass=256))

@@ -1,4 +1,4 @@
-"""torchvision's ResNet-18, fitted to small images as is usual for CIFAR: a 3 × 3 stem with stride 1 and no max-pooling."""
+"""torchvision's ResNet-18, adapted to small images as is usual for CIFAR: a 3 × 3 stem with stride 1 and no max-pooling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mgem_core.networks._layer import Layer, Shape, conv, linear, norm, scaled
 if TYPE_CHECKING:
     from torch import nn
 
-WIDTHS = (64, 128, 256, 512)  # of the four stages, each of two blocks
+WIDTHS = (64, 128, 256, 512)  # widths of the four stages, each of two blocks
 
 
 def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
@@ -41,7 +41,7 @@ def build(shape: Shape, classes: int, width: float) -> nn.Module:
 
 
 def _scale(network: nn.Module, width: float) -> None:
-    """Replace every layer by one of another width, because torchvision's ResNet-18 has a fixed width."""
+    """Replace every layer by one of another width, because the width of torchvision's ResNet-18 is fixed."""
     from torch import nn
 
     for parent in list(network.modules()):
@@ -56,7 +56,7 @@ def _scale(network: nn.Module, width: float) -> None:
 
 
 def _conv(inputs: int, outputs: int, kernel: int, stride: int, padding: int) -> nn.Conv2d:
-    """A convolution, initialised as torchvision does it in a ResNet."""
+    """Make a convolution, initialised as in torchvision's ResNet."""
     from torch import nn
 
     layer = nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=False)

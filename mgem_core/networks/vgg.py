@@ -1,8 +1,8 @@
-"""torchvision's VGG-11 and VGG-16 with batch norm, fitted to images of 32 × 32.
+"""torchvision's VGG-11 and VGG-16 with batch norm, adapted to images of 32 × 32.
 
-What was fitted, and why: five poolings leave one position of 32 × 32, so the classifier gets that one, where torchvision's
-would get 7 × 7 copies of it. Weights start as in GEM's published code, like those of the paper's networks. There is no
-dropout, for the reasons that alexnet.py gives.
+Difference to torchvision: five poolings leave one position of 32 × 32, so the classifier gets only that one, where
+torchvision's would get 7 × 7 copies of it. Weights are initialised as in GEM's published code, like those of the paper's
+networks. There is no dropout, for the reasons given in alexnet.py.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def build(stages: Stages, shape: Shape, classes: int, width: float) -> nn.Module
 
 
 def _convolutions(stages: Stages, shape: Shape, width: float) -> Iterator[tuple[int, int, int]]:
-    """For each convolution its place in `features`, its inputs and its outputs; a batch norm and a ReLU follow each."""
+    """Yield the index in `features`, the inputs and the outputs of each convolution; a batch norm and a ReLU follow it."""
     place, inputs = 0, shape[0]
     for stage in stages:
         for full in stage:
@@ -70,7 +70,7 @@ def _convolutions(stages: Stages, shape: Shape, width: float) -> Iterator[tuple[
 
 
 def _register(name: str, stages: Stages) -> None:
-    # At 32 pixels, the last batch norm has several values per channel, even in a batch of one image.
+    # From 32 pixels on, the last batch norm has several values per channel, even in a batch of one image.
     register(
         Network(
             name,

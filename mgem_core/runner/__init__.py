@@ -11,21 +11,21 @@ from mgem_core.events import Event
 
 @dataclass(frozen=True)
 class Accepted:
-    """The worker has received the run that it was given."""
+    """Confirms that the worker has received its run."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A run has left its worker.
+    """The end of a run in its worker.
 
-    done: it yielded Finished. failed: it raised an error. cancelled: it was stopped, and is queued again if it was resumed
-    meanwhile. lost: its worker died, and another worker may continue it. refused: its worker has other code or libraries
-    than the runner.
+    done: it yielded Finished. failed: it raised an error. cancelled: it was stopped; if it has been resumed since, it is
+    queued again. lost: its worker died, and another worker may continue it. refused: the code or libraries of its worker
+    differ from those of the runner.
     """
 
     how: Literal["done", "failed", "cancelled", "lost", "refused"]
     reason: str = ""
-    traceback: str = ""  # of an unexpected error
+    traceback: str = ""  # only of an unexpected error
 
 
 WorkerMessage = Event | Ended | bytes | Accepted  # bytes: a new checkpoint
@@ -36,19 +36,19 @@ class Pool(Protocol):
 
     @property
     def problem(self) -> str:
-        """Why no worker is ready although some should be; empty if there is no problem."""
+        """Reason why no worker is ready although some should be; empty if there is no problem."""
 
     def free(self) -> int:
-        """How many more runs can start now."""
+        """Return how many more runs can start now."""
 
     def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
-        """Train a run, from a checkpoint's bytes if there are any."""
+        """Train a run, from the checkpoint `state` if there is one."""
 
     def cancel(self, run: int) -> None:
-        """Stop a run soon; it ends as cancelled."""
+        """Stop a run as soon as possible; it ends as cancelled."""
 
     def poll(self, seconds: float) -> list[tuple[int, WorkerMessage]]:
-        """What the workers sent since the last call, in order; waits up to `seconds` for the first message."""
+        """Return what the workers sent since the last call, in order; wait up to `seconds` for the first message."""
 
     def close(self) -> None:
         """End all workers."""

@@ -1,4 +1,4 @@
-"""Workers on this machine: processes that have imported torch already and train one run after the other.
+"""Workers on this machine: processes that train one run after the other and import torch only once.
 
 On Linux they are forked from one process (the fork server) that has imported torch, so that each of them starts quickly.
 """
@@ -19,16 +19,16 @@ from mgem_core.runner import Accepted, Ended, WorkerMessage
 from mgem_core.runner.worker import main as worker_main
 
 SILENT = 60.0  # seconds without a message after which a worker counts as dead
-STARTING = 300.0  # the same until its first message: importing torch from a slow disk takes long
-ACCEPTING = 5.0  # seconds within which a worker confirms the run that it was given
-CANCELLING = 15.0  # seconds within which it stops a cancelled run; it checks between steps and during measurements
+STARTING = 300.0  # the same limit before its first message, because importing torch from a slow disk takes long
+ACCEPTING = 5.0  # seconds within which a worker must confirm its run
+CANCELLING = 15.0  # seconds within which it must stop a cancelled run; it checks between steps and during measurements
 ORPHANED = 255  # the exit code that multiprocessing reports for a worker whose fork server died
 KILL_CODES = (-9, -15)  # exit codes after SIGKILL and SIGTERM
 PAUSED = 5.0  # seconds between two polls after which the runner itself must have been suspended
-STARTS = 3  # workers in a row that fail to start, after which no more are started
+STARTS = 3  # after this many failed starts in a row, no more workers are started
 CONTEXT: Any = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 CONTEXT.set_forkserver_preload(["mgem_core.training.engine"])
-KILLED = "Workers are killed while they start, perhaps because memory is short. The runner keeps trying to start them."
+KILLED = "Workers are killed while they start, perhaps because memory is low. The runner keeps trying to start them."
 
 
 class LocalPool:
@@ -57,11 +57,11 @@ class LocalPool:
 
     def poll(self, seconds: float) -> list[tuple[int, WorkerMessage]]:
         wait([waitable for worker in self.workers for waitable in worker.waitables()], seconds)
-        now = time.monotonic()
-        if now - self.polled > PAUSED:  # the runner did not listen, so the workers were not silent
+        polled = time.monotonic()
+        if polled - self.polled > PAUSED:  # the runner itself was suspended, so the workers are not to blame
             for worker in self.workers:
-                worker.extend_deadlines(now - self.polled)
-        self.polled = now
+                worker.extend_deadlines(polled - self.polled)
+        self.polled = polled
         messages = []
         for worker in list(self.workers):
             was_ready = worker.ready
@@ -75,13 +75,13 @@ class LocalPool:
                 self._replace(worker, reason)
         return messages
 
-    def _replace(self, lost: "_Worker", reason: str) -> None:
-        """Start another worker for a lost worker; if workers fail to start, continue with those that are left."""
-        lost.end()
-        self.workers.remove(lost)
-        if lost.ready:
+    def _replace(self, worker: "_Worker", reason: str) -> None:
+        """Replace a worker that failed; if workers repeatedly fail to start, continue with the others."""
+        worker.end()
+        self.workers.remove(worker)
+        if worker.ready:
             self.failed_starts = self.killed_starts = 0
-        elif lost.process.exitcode in KILL_CODES or lost.is_orphaned():
+        elif worker.process.exitcode in KILL_CODES or worker.is_orphaned():
             self.killed_starts += 1
         else:
             self.failed_starts += 1
@@ -103,7 +103,7 @@ class _Worker:
         threading.Thread(target=self._start, args=[worker_pipe, delay], daemon=True).start()
         self.run: int | None = None
         self.assigned_at = 0.0
-        self.accepted = False  # has it confirmed the run?
+        self.accepted = False  # whether it has confirmed the run
         self.cancelled_at: float | None = None
         self.last_message_at = time.monotonic()
         self.sending = threading.Lock()
@@ -111,13 +111,13 @@ class _Worker:
     def _start(self, worker_pipe: Connection, delay: float) -> None:
         """Start the process, which takes as long as importing torch.
 
-        There is no second try: if the fork server died in between, a process of the first try may still hold the pipe.
+        There is no second attempt: if the fork server died, a process of the first attempt may still hold the pipe.
         """
         time.sleep(delay)
         try:
             self.process.start()
         except (EOFError, OSError) as error:
-            time.sleep(0.2)  # until multiprocessing notices that the fork server died and starts another one
+            time.sleep(0.2)  # raised until multiprocessing notices that the fork server died, and starts another one
             self.start_error = f"it could not be started: {str(error) or 'the process that workers are forked from ended'}"
         worker_pipe.close()
 
@@ -126,34 +126,34 @@ class _Worker:
         self.send(("run", run, config.model_dump_json(), state, versions_of_this_process(config)))
 
     def waitables(self) -> list[Any]:
-        """What `multiprocessing.connection.wait` can wait for: a message, or the end of the process."""
+        """Return what `multiprocessing.connection.wait` waits for: a message, or the end of the process."""
         return [self.pipe, self.process.sentinel] if self.process.pid else [self.pipe]
 
     def extend_deadlines(self, seconds: float) -> None:
-        """Do not count the time during which the runner itself was suspended."""
+        """Extend all deadlines by the time for which the runner itself was suspended."""
         self.last_message_at += seconds
         self.assigned_at += seconds
         if self.cancelled_at:
             self.cancelled_at += seconds
 
     def is_orphaned(self) -> bool:
-        """Did the fork server die? Then the real exit code of the worker is unknown."""
+        """Return whether the fork server died; if so, the real exit code of the worker is unknown."""
         return CONTEXT.get_start_method() == "forkserver" and self.process.exitcode == ORPHANED
 
     def is_idle(self) -> bool:
         return self.ready and self.run is None
 
     def send(self, message: object) -> None:
-        """Send in a thread, because a checkpoint is larger than the buffer of a pipe, and the worker may not read it."""
+        """Send a message in a thread: a checkpoint is larger than the buffer of a pipe, and the worker may not read it."""
 
         def send() -> None:
-            with self.sending, suppress(OSError, TypeError):  # the worker died, or its pipe was closed meanwhile
+            with self.sending, suppress(OSError, TypeError):  # the worker died, or its pipe has been closed
                 self.pipe.send(message)
 
         threading.Thread(target=send, daemon=True).start()
 
     def receive(self) -> list[tuple[int, WorkerMessage]]:
-        """All messages in the pipe."""
+        """Return all messages in the pipe, each with its run."""
         messages: list[tuple[int, WorkerMessage]] = []
         try:
             while self.pipe.poll():
@@ -168,7 +168,7 @@ class _Worker:
         return messages
 
     def failure(self) -> str:
-        """Why this worker cannot be used any more; empty if it can."""
+        """Return why this worker cannot be used any more; an empty string if it can."""
         if self.start_error:
             return self.start_error
         if (code := self.process.exitcode) is not None:
@@ -177,16 +177,16 @@ class _Worker:
                 if code < 0
                 else f"its worker process ended with code {code}"
             )
-        now = time.monotonic()
-        if self.run is not None and self.cancelled_at and now - self.cancelled_at > CANCELLING:
+        current = time.monotonic()
+        if self.run is not None and self.cancelled_at and current - self.cancelled_at > CANCELLING:
             return "it did not stop when it was cancelled"
-        if self.run is not None and not self.accepted and now - self.assigned_at > ACCEPTING:
+        if self.run is not None and not self.accepted and current - self.assigned_at > ACCEPTING:
             return f"its worker did not accept it within {ACCEPTING:.0f} s"
         allowed = SILENT if self.ready else STARTING
-        return f"its worker was silent for {allowed:.0f} s" if now - self.last_message_at > allowed else ""
+        return f"its worker sent nothing for {allowed:.0f} s" if current - self.last_message_at > allowed else ""
 
     def end(self) -> None:
-        if self.process.pid:  # a process that starts later ends when it finds its pipe closed
+        if self.process.pid:  # if the process starts later, it ends when it finds its pipe closed
             self.process.kill()
             self.process.join()
         self.pipe.close()

@@ -15,16 +15,16 @@ from mgem_core.errors import UsageError
 from mgem_core.runner import Ended, WorkerMessage
 from mgem_core.runner.worker import train
 
-ANSWERING = 60.0  # seconds after which a node that does not say which code it has is reported
+ANSWERING = 60.0  # seconds after which a node is reported if it has not answered which code it has
 
 
 def check_node(versions: Mapping[str, str]) -> str:
-    """On a node: how its code or libraries differ from the runner's; empty if they do not."""
+    """Return how the code or libraries of this node differ from the runner's; called on the node. Empty if they do not."""
     return difference_from(versions)
 
 
 class RayPool:
-    """Runs are given only to nodes whose code and libraries are the runner's; the others are refused."""
+    """A pool on a Ray cluster. It uses only nodes that have the same code and libraries as the runner."""
 
     def __init__(self, address: str, gpus: float = 0.0):
         try:
@@ -34,7 +34,7 @@ class RayPool:
             raise UsageError("ray is not installed; install it with: pip install 'mgem-explorer[ray]'.") from None
         self.ray = ray
         try:
-            if ":" in address:  # try to connect first: Ray itself would try for a minute
+            if ":" in address:  # connect first, because Ray itself would try for a minute
                 host, _, port = address.rpartition(":")
                 socket.create_connection((host, int(port)), timeout=5).close()
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
@@ -44,11 +44,11 @@ class RayPool:
         self.task: Any = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(train)
         self.check: Any = ray.remote(num_cpus=0, max_retries=0)(check_node)
         self.gpus = gpus
-        self.next_node = ""  # where `start` starts a run
-        self.checks: dict[str, Any] = {}  # node → the answer of `check_node` that is awaited
+        self.next_node = ""  # the node on which `start` starts a run
+        self.checks: dict[str, Any] = {}  # node → the pending answer of `check_node`
         self.asked_at: dict[str, float] = {}  # node → when it was first asked
-        self.refused: dict[str, str] = {}  # node → why; empty for one that is accepted
-        self.streams: dict[Any, tuple[int, str]] = {}  # the stream of a run's messages → the run, and its node
+        self.refused: dict[str, str] = {}  # node → why it is refused; empty if it is accepted
+        self.streams: dict[Any, tuple[int, str]] = {}  # the message stream of a run → the run and its node
         self.cancelled: set[int] = set()
 
     @property
@@ -57,7 +57,7 @@ class RayPool:
         refused = [f"{alive[node]} has {reason}" for node, reason in self.refused.items() if reason and node in alive]
         silent = [node for node in self.checks if node in alive and time.monotonic() - self.asked_at[node] > ANSWERING]
         refused += [f"{alive[node]} has not answered which code it has" for node in silent]
-        remedy = "Install there what the runner has, and restart Ray on it. Other nodes go on without it."
+        remedy = "Install the same versions there and restart Ray on it. The other nodes continue."
         return f"Refused Ray node: {'; '.join(refused)}. {remedy}" if refused else ""
 
     def free(self) -> int:
@@ -81,13 +81,13 @@ class RayPool:
                 del self.checks[node]
                 try:
                     self.refused[node] = self.ray.get(answer)
-                except self.ray.exceptions.RayTaskError as error:  # mgem is missing there, or too old to answer
+                except self.ray.exceptions.RayTaskError as error:  # mgem is not installed there, or too old to answer
                     self.refused[node] = f"no mgem that can be used ({' '.join(str(error).split())[-200:]})"
                 except self.ray.exceptions.RayError:
-                    pass  # the answer was lost; the node is asked again
+                    pass  # the answer was lost, so the node is asked again
 
     def _room(self, node: dict[str, Any]) -> int:
-        """How many more runs can start on a node."""
+        """Return how many more runs can start on a node."""
         if self.refused.get(node["NodeID"], "unchecked"):
             return 0
         cpus, gpus = (float(node["Resources"].get(name, 0)) for name in ("CPU", "GPU"))
@@ -95,7 +95,7 @@ class RayPool:
         return max(0, int(min(cpus, gpus / self.gpus) if self.gpus else cpus) - running)
 
     def start(self, run: int, config: RunConfig, state: bytes | None) -> None:
-        node = self.next_node  # if it has died since, the run is lost and starts again elsewhere
+        node = self.next_node  # if the node has died since, the run is lost and starts again elsewhere
         task = self.task.options(scheduling_strategy=self.on_node(node))
         self.streams[task.remote(config.model_dump_json(), state, versions=versions_of_this_process(config))] = run, node
 
@@ -119,14 +119,14 @@ class RayPool:
         return messages
 
     def _take(self, stream: Any) -> tuple[int, WorkerMessage]:
-        """The next message of a run."""
+        """Take the next message of a run."""
         (run, node), message = self.streams[stream], self._next(stream)
         if isinstance(message, Ended):
             del self.streams[stream]
-            if message.how == "lost":  # its node may be dead, which Ray notices late: it must answer before it gets more
+            if message.how == "lost":  # the node may be dead, which Ray notices late: check it before it gets more runs
                 self.refused.pop(node, None)
                 self.asked_at.pop(node, None)
-            if message.how == "refused":  # the node's code was edited since it was checked
+            if message.how == "refused":  # the code of the node was edited after the check
                 self.refused[node] = message.reason
                 message = Ended("cancelled")
             message = Ended("cancelled") if run in self.cancelled and message.how == "lost" else message
@@ -134,7 +134,7 @@ class RayPool:
         return run, message
 
     def _next(self, stream: Any) -> WorkerMessage:
-        """The next message that a task yielded; a task that ended without one is lost."""
+        """Return the next message of a Ray task; a task that ended without one is lost."""
         try:
             return self.ray.get(next(stream))  # type: ignore[no-any-return]
         except StopIteration:

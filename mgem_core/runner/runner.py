@@ -1,7 +1,7 @@
-"""The runner: it gives queued runs to workers, writes what they send into the store, and ends when idle.
+"""The runner gives queued runs to workers, writes what they send into the store, and ends when idle.
 
 The order of writing makes every crash harmless: events first, then the checkpoint taken after them, then the end of a run.
-What cannot be written is written later. Until then the problem is reported, and no run counts as failed because of it.
+If something cannot be written, the runner reports the problem and tries again; no run fails because of it.
 """
 
 import os
@@ -21,14 +21,14 @@ from mgem_core.store import Store, StoreUnavailableError
 from mgem_core.training.checkpoints import UnusableCheckpointError, read_header
 
 ATTEMPTS = 3
-ROUND = 0.2  # seconds that a round may wait for a message
-RETRY = 0.5  # seconds between tries while something cannot be written
-TURN = 30.0  # seconds for which a runner with work goes on at least: two that ask each other to end take turns
-STARTING = 300.0  # seconds that it may take to start its first run
+ROUND = 0.2  # seconds for which a round may wait for a message
+RETRY = 0.5  # seconds between attempts while something cannot be written
+TURN = 30.0  # seconds for which a runner with work continues at least, so that two runners take turns
+STARTING = 300.0  # seconds allowed until the first run starts
 
 
 class CheckpointUnwritableError(Exception):
-    """A checkpoint cannot be written; the message is one sentence. The runner will try again."""
+    """A checkpoint cannot be written. The message is one sentence; the runner will try again."""
 
 
 class Runner:
@@ -41,19 +41,19 @@ class Runner:
         self.claimed: tuple[int, RunConfig] | None = None  # claimed in the store, but not yet given to a worker
         self.unwritten: list[tuple[int, Event | Ended]] = []
         self.checkpoints: dict[int, bytes] = {}  # the latest checkpoint of each run, until it is on disk
-        self.recovered = False  # have the runs of an earlier runner been queued again?
+        self.recovered = False  # whether the runs of an earlier runner have been queued again
         self.problem = ""
-        self.is_outdated = False  # was the code edited since this process started?
-        self.asking_version = ""  # of the process that needs another runner; empty if none does
-        self.turn_began, self.has_begun = time.monotonic(), False  # the turn of this runner; has it started a run?
-        self.has_refused = False  # has a worker refused a run because it has other code?
-        self.next_check = 0.0  # when to look at the code again
+        self.is_outdated = False  # whether the code was edited after this process started
+        self.asking_version = ""  # version of the process that needs another runner; empty if none does
+        self.turn_began, self.has_begun = time.monotonic(), False  # start of its turn; whether it has started a run
+        self.has_refused = False  # whether a worker refused a run because its code differs
+        self.next_check = 0.0  # when to check the code again
         self.status.write("")  # creates the file while there is space on the disk
 
     def work(self, idle_seconds: float) -> Literal["idle", "replaced", "outdated", "asked"]:
-        """Work until nothing has been queued or running for a while, the store was replaced, or the code was edited.
+        """Work until idle, or until the store was replaced, the code was edited, or another process asked this one to end.
 
-        Also until another process, which needs another runner, has asked this one to end; its current runs end first.
+        After an edit or a request to end, current runs are finished first. The result names the reason.
         """
         busy = time.monotonic()
         while True:
@@ -63,9 +63,9 @@ class Runner:
             try:
                 is_busy, problem = self.do_round(), self._notice()
             except StoreUnavailableError as error:
-                is_busy, problem, delay = True, f"{error} No run goes on until this is fixed.", RETRY
+                is_busy, problem, delay = True, f"{error} No run can continue until this is fixed.", RETRY
             except CheckpointUnwritableError as error:
-                is_busy, problem, delay = True, f"{error} Runs go on without it.", RETRY
+                is_busy, problem, delay = True, f"{error} Training continues without it.", RETRY
             self._report(problem)
             time.sleep(delay)
             if is_busy:
@@ -78,26 +78,26 @@ class Runner:
                 return "idle"
 
     def _report(self, problem: str) -> None:
-        """Report the problem to everyone who waits for runs, every time, and to the log when it has changed."""
+        """Write the problem to the status file, and to the log if it has changed."""
         if problem or self.problem:
             self.status.write(problem)
         if problem != self.problem:
             self.problem = problem
             with suppress(OSError):  # the log may be on the same full disk
-                print(f"mgem: {problem or 'Runs go on as usual.'}", file=sys.stderr, flush=True)
+                print(f"mgem: {problem or 'Training continues as usual.'}", file=sys.stderr, flush=True)
 
     def _notice(self) -> str:
-        """What everyone who waits for runs should know."""
+        """Return a message for everyone who waits for runs; empty if there is none."""
         if self.is_outdated and self.active:
-            restart = "When its current runs have ended, the runner starts again with the new code"
+            restart = "The runner restarts with the new code when its current runs have ended"
             return f"The code was edited. {restart}; resume the runs that were requested before."
         if self.asking_version and self.active:
-            return "This runner gives way to another one when its current runs have ended."
+            return "This runner ends after its current runs, so that another one can start."
         return self.pool.problem
 
     def do_round(self) -> bool:
-        """Do one round of work; return whether there is anything left to do."""
-        if time.monotonic() >= self.next_check:  # a round may be as short as a message
+        """Do one round of work; return whether work is left."""
+        if time.monotonic() >= self.next_check:  # rounds can be very short
             self.is_outdated = self.has_refused or code_has_changed()
             self.asking_version = self.status.asking_version()
             self.next_check = time.monotonic() + ROUND
@@ -120,7 +120,7 @@ class Runner:
 
     @property
     def may_claim(self) -> bool:
-        """May this runner start more runs? Another one with the same code can do it as well, one with other code cannot."""
+        """Whether this runner may start more runs: until its turn ends, or until a runner with the same code takes over."""
         turn = TURN if self.has_begun else STARTING
         has_turn = time.monotonic() - self.turn_began < turn and self.asking_version != self.status.version
         return not self.is_outdated and (not self.asking_version or has_turn)
@@ -130,7 +130,7 @@ class Runner:
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise StoreUnavailableError(f"the folder {folder} cannot be made: {error.strerror}.") from None
+            raise StoreUnavailableError(f"the folder {folder} cannot be created: {error.strerror}.") from None
 
     def _start_runs(self) -> None:
         while self.pool.free() > 0:
@@ -146,9 +146,9 @@ class Runner:
                 self.turn_began, self.has_begun = time.monotonic(), True
 
     def _checkpoint(self, run: int) -> bytes | None:
-        """The checkpoint from which the run continues, if there is one.
+        """Return the checkpoint from which the run continues, if there is a usable one.
 
-        With a checkpoint that is ahead of the store, events would be missing; such a run starts from the beginning.
+        If the store lacks events from before the checkpoint, the run starts from the beginning.
         """
         path = self.store.checkpoint(run)
         try:
@@ -163,20 +163,20 @@ class Runner:
             reason = str(error)
         except OSError as error:
             reason = f"cannot be read ({error.strerror})"
-        self.store.set_notice(run, f"It started again from the beginning: its checkpoint {reason}.")
+        self.store.set_notice(run, f"The run started again from the beginning: its checkpoint {reason}.")
         with suppress(OSError):
             set_aside(path)
         return None
 
     def _write(self) -> None:
-        """Write everything that the workers sent. If the store fails, what is not yet written stays in `unwritten`."""
+        """Write everything that the workers sent. If the store fails, the rest stays in `unwritten`."""
         events = [(run, event) for run, event in self.unwritten if not isinstance(event, Ended)]
         ends = [(run, end) for run, end in self.unwritten if isinstance(end, Ended)]
         if events:
             self.store.record(events)
             self.unwritten = [*ends]
         self._tidy_checkpoints(events)
-        with suppress(CheckpointUnwritableError):  # the end of the tick tries again
+        with suppress(CheckpointUnwritableError):  # the end of the round tries again
             self._write_checkpoints()
         for run, end in ends:
             self._end_run(run, end)
@@ -185,7 +185,7 @@ class Runner:
             self.unwritten.pop(0)
 
     def _tidy_checkpoints(self, events: list[tuple[int, Event]]) -> None:
-        """Set aside checkpoints that could not be used, and delete those of finished runs. Errors are harmless here."""
+        """Set aside unusable checkpoints, and delete those of finished runs. Errors are harmless here."""
         for run, event in events:
             with suppress(OSError):
                 if isinstance(event, Started) and event.notice:
@@ -205,7 +205,7 @@ class Runner:
 
     def _end_run(self, run: int, end: Ended) -> None:
         if end.how in ("cancelled", "refused") or (end.how == "lost" and self.store.attempts(run) < ATTEMPTS):
-            self.store.requeue(run, failed=end.how == "lost")  # it is queued again if it was resumed meanwhile, or lost
+            self.store.requeue(run, failed=end.how == "lost")  # a cancelled run is queued only if it has been resumed since
             self.has_refused |= end.how == "refused"
         elif end.how == "lost":
             self.store.end(run, "failed", f"{end.reason}, {ATTEMPTS} times.")

@@ -1,6 +1,6 @@
-"""What everyone can know about the runner: who it is, and what keeps it from working. Also how it is asked to end.
+"""The status of the runner (its process and its problem), and the request that it end.
 
-Both are small files beside the store. The status is overwritten in place, which works on a full disk, too.
+Both are small files next to the store. The status is overwritten in place, which also works on a full disk.
 """
 
 import json
@@ -20,21 +20,21 @@ NAME, END_REQUEST = "runner.status", "runner.end"
 @dataclass(frozen=True)
 class RunnerStatus:
     process: int
-    identity: str = ""  # differs between all runners; empty for those of older versions, which cannot be asked to end
+    identity: str = ""  # unique; empty for runners of older versions, which cannot be asked to end
     version: str = ""  # `keys.version_of_this_process`
-    pool: str = ""  # what it trains on, in words, like "2 workers"
+    pool: str = ""  # what it trains on, such as "2 workers"
     problem: str = ""
     time: float = 0.0  # when this was written
 
     def write(self, problem: str) -> None:
-        """Write the status with this problem; an empty text means that there is none."""
+        """Write the status with this problem; an empty string means that there is none."""
         status = replace(self, problem=problem[: SIZE // 8], time=time.time())
         path = home() / NAME
         with suppress(OSError), path.open("r+b" if path.exists() else "wb") as file:
             file.write(json.dumps(asdict(status)).encode().ljust(SIZE))
 
     def asking_version(self) -> str:
-        """The version of the process that asked this runner to end; empty if none has."""
+        """Return the version of the process that asked this runner to end; empty if none has."""
         try:
             identity, _, version = (home() / END_REQUEST).read_text().partition(" ")
         except (OSError, ValueError):
@@ -42,19 +42,19 @@ class RunnerStatus:
         return version if self.identity and identity == self.identity else ""
 
     def ask_to_end(self, version: str) -> None:
-        """Ask this runner to end when its current runs have ended, for a process of this version."""
+        """Ask this runner to end after its current runs, because a process of this version needs another one."""
         if self.identity and not self.asking_version():
             with suppress(OSError):
                 (home() / END_REQUEST).write_text(f"{self.identity} {version}")
 
 
 def new_status(version: str, pool: str) -> RunnerStatus:
-    """The status of a runner that starts in this process."""
+    """Return the status of a runner that starts in this process."""
     return RunnerStatus(os.getpid(), token_hex(8), version, pool)
 
 
 def read_status() -> RunnerStatus | None:
-    """The status that a runner wrote last, whether it still lives or not; None if there is none."""
+    """Return the last status that a runner wrote, even if it has ended since; None if there is none."""
     try:
         return RunnerStatus(**json.loads((home() / NAME).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError):
@@ -62,6 +62,6 @@ def read_status() -> RunnerStatus | None:
 
 
 def current_problem() -> str:
-    """The problem that keeps the runner from working; empty if there is none, or no recent report."""
+    """Return the problem that keeps the runner from working; empty if there is none, or no recent report."""
     status = read_status()
     return status.problem if status and time.time() - status.time < FRESH else ""

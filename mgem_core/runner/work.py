@@ -1,4 +1,4 @@
-"""The runner as a process: at most one per store, which a lock ensures, started on demand."""
+"""The runner as a process, started on demand. A lock ensures that there is at most one per store."""
 
 import os
 import subprocess
@@ -18,12 +18,12 @@ from mgem_core.runner.runner import Runner
 from mgem_core.runner.status import RunnerStatus, new_status, read_status
 from mgem_core.store import Store, StoreUnavailableError
 
-GIVE_WAY = 2.0  # seconds for which a runner that was asked to end leaves the lock to the one that asked
-LOCK_SECONDS = 4.0  # how long the runner waits for a locked store before it reports the problem and tries again
+GIVE_WAY = 2.0  # seconds for which a runner that was asked to end leaves the lock to the other one
+LOCK_SECONDS = 4.0  # seconds for which the runner waits for a locked store before it reports the problem and tries again
 
 
 def acquire_lock(seconds: float) -> FileLock | None:
-    """The runner's lock, or None while another runner has it. The operating system releases it when its owner dies."""
+    """Return the runner's lock, or None while another runner has it. The system releases it when its owner dies."""
     try:
         home().mkdir(parents=True, exist_ok=True)
         lock = FileLock(home() / "runner.lock")
@@ -38,13 +38,13 @@ def acquire_lock(seconds: float) -> FileLock | None:
 
 @dataclass(frozen=True)
 class WantedRunner:
-    """What a process needs of the runner: its own code and, if the user asked for it, a certain pool."""
+    """The runner that a process needs: one with the same code and, if the user asked for one, a certain pool."""
 
     version: str
-    pool: str = ""  # in words, as `RunnerStatus.pool`; empty: any
+    pool: str = ""  # as in `RunnerStatus.pool`; empty if any will do
 
     def reason_to_replace(self, status: RunnerStatus) -> str:
-        """Why a live runner cannot do the work, in one sentence; empty if it can."""
+        """Return one sentence on why a live runner cannot do the work; empty if it can."""
         until = "it has ended" if not status.identity else "its current runs have ended"
         if status.version != self.version:
             other = "other code, libraries or data"
@@ -56,12 +56,12 @@ class WantedRunner:
 
 
 def wanted_runner(pool: str = "") -> WantedRunner:
-    """The runner that this process would start now."""
+    """Return the runner that this process would start now."""
     return WantedRunner(version_on_disk(), pool)
 
 
 def reason_to_wait(wanted: WantedRunner) -> str:
-    """Why the live runner does not train what this process requests, in one sentence; empty if it does, or none lives."""
+    """Return one sentence on why the live runner does not train runs of this process; empty if it does or none exists."""
     lock = acquire_lock(0)
     if lock is not None:
         lock.release()
@@ -75,7 +75,7 @@ def ensure_runner(
 ) -> subprocess.Popen[bytes] | None:
     """Start a runner unless there is a suitable one. It has its own session, so that it outlives this process.
 
-    One that is not suitable is asked to end by the new one, which waits for it, but only if `is_needed`.
+    If `is_needed`, the new runner asks an unsuitable one to end, and waits for it.
     """
     lock = acquire_lock(0)
     if lock is not None:
@@ -91,7 +91,7 @@ def ensure_runner(
 
 
 def refusal(runner: subprocess.Popen[bytes] | None) -> str:
-    """Why a runner that was started has failed: the last line of its log. Empty if it has not failed."""
+    """Return why a started runner has failed, from the last line of its log; empty if it has not failed."""
     if runner is None or runner.poll() not in (1, 2):
         return ""
     try:
@@ -103,22 +103,22 @@ def refusal(runner: subprocess.Popen[bytes] | None) -> str:
 
 
 def work(open_pool: Callable[[], Pool], idle_seconds: float, pool: str, wanted: WantedRunner) -> None:
-    """Be the runner on this pool, unless there is a suitable one already; take turns with one that is not suitable."""
+    """Run the runner on this pool unless there is a suitable one; take turns with one of another version."""
     while True:
         outcome = _work_on_store(open_pool, idle_seconds, pool, wanted)
         if outcome == "replaced" and home().exists():
             replaced = f"{store_path()} was deleted or replaced"
-            print(f"mgem: {replaced}; continuing with the store that is there now.", file=sys.stderr, flush=True)
+            print(f"mgem: {replaced}; continuing with the new store.", file=sys.stderr, flush=True)
         elif outcome == "idle" and _has_runs_to_claim():
-            pass  # requested while this runner ended
+            pass  # runs were requested while this runner ended
         elif outcome == "asked" and _has_runs_to_claim():
-            print("mgem: this runner gives way to another one.", file=sys.stderr, flush=True)
+            print("mgem: this runner ends, so that another one can start.", file=sys.stderr, flush=True)
             time.sleep(GIVE_WAY)
-            wanted = replace(wanted, pool="")  # the pool that was asked for last does the work; only versions take turns
+            wanted = replace(wanted, pool="")  # only versions take turns; the pool that was requested last does the work
         else:
             break
     if outcome == "outdated":
-        print("mgem: the code was edited; starting again with the new code.", file=sys.stderr, flush=True)
+        print("mgem: the code was edited; restarting with the new code.", file=sys.stderr, flush=True)
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
@@ -129,7 +129,7 @@ def _work_on_store(open_pool: Callable[[], Pool], idle_seconds: float, pool: str
     identity = file_identity(Path(lock.lock_file))
     try:
         status = new_status(version_of_this_process(), pool)
-        status.write("")  # before the pool opens, which takes time: others want to know who holds the lock
+        status.write("")  # before the pool opens, which takes time, because other processes want to know who holds the lock
         store = Store(store_path(), LOCK_SECONDS)
         workers = open_pool()
         try:
@@ -143,11 +143,11 @@ def _work_on_store(open_pool: Callable[[], Pool], idle_seconds: float, pool: str
 
 
 def _wait_for_lock(wanted: WantedRunner) -> FileLock | None:
-    """The runner's lock, once a live runner that is not suitable has ended; None if there is nothing to wait for."""
+    """Return the lock once an unsuitable runner has ended; None if there is nothing to wait for."""
     shown, unknown = "", 0
-    while (lock := acquire_lock(1.0)) is None:  # ensure_runner in other processes holds it for a moment
+    while (lock := acquire_lock(1.0)) is None:  # other processes hold it briefly in ensure_runner
         status = read_status()
-        if status is None and unknown < 5:  # it has the lock, but has not written its status yet
+        if status is None and unknown < 5:  # the other runner has the lock, but has not written its status yet
             unknown += 1
             continue
         reason = wanted.reason_to_replace(status) if status else ""
@@ -161,7 +161,7 @@ def _wait_for_lock(wanted: WantedRunner) -> FileLock | None:
 
 
 def _has_runs_to_claim() -> bool:
-    """Are runs queued that this process can train? Also if the store cannot tell at the moment."""
+    """Return whether runs are queued that this process can train; True if the store cannot be read."""
     try:
         store = Store(store_path(), LOCK_SECONDS)
     except StoreUnavailableError:

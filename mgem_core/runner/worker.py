@@ -1,4 +1,4 @@
-"""A worker process: it trains one run after the other and sends events and checkpoints to the runner."""
+"""The worker process: it trains one run after the other and sends events and checkpoints to the runner."""
 
 import multiprocessing
 import os
@@ -17,9 +17,9 @@ from mgem_core.config.keys import difference_from
 from mgem_core.runner import Accepted, Ended, WorkerMessage
 from mgem_core.text import without_surrogates
 
-Versions = Mapping[str, str]  # of files of code and libraries, as `keys.versions_of_this_process` returns them
-SEND, HEARTBEAT = 0.1, 1.0  # seconds between messages, and at most without one
-MAX_UNSENT = 100  # messages after which training waits until the runner has taken them
+Versions = Mapping[str, str]  # versions of code files and libraries, from `keys.versions_of_this_process`
+SEND, HEARTBEAT = 0.1, 1.0  # seconds between two messages; maximal seconds without one
+MAX_UNSENT = 100  # after this many messages, training waits until the runner has taken them
 
 
 def main(pipe: Connection) -> None:
@@ -86,7 +86,7 @@ def train(
     is_cancelled: Callable[[], bool] = lambda: False,
     versions: Versions = MappingProxyType({}),
 ) -> Iterator[WorkerMessage]:
-    """Train a run from its beginning or from a checkpoint; yield its events, its new checkpoints, and at last Ended.
+    """Train a run from its beginning or from a checkpoint; yield its events and checkpoints, and finally Ended.
 
     A checkpoint comes after all events that precede it, so that nothing is lost if both are stored in this order. A worker
     whose code or libraries differ from the runner's `versions` refuses the run.
@@ -113,9 +113,9 @@ def train(
 
 
 def explain_error(error: Exception) -> str:
-    """An error on one line: the sentence of an expected one, or the kind, message and place of an unexpected one.
+    """Return an error on one line: an expected error as it is, an unexpected one with its type and location.
 
-    The store cannot hold names of files that are not UTF-8 as they are.
+    File names that are not UTF-8 are escaped, because the store cannot hold them.
     """
     return without_surrogates(_explain(error))
 

@@ -1,4 +1,4 @@
-"""The SQLite file behind the store: opening, checking and migrating it, transactions, and errors in one sentence."""
+"""The SQLite file behind the store: it is opened, checked and migrated here; errors become one sentence."""
 
 import itertools
 import sqlite3
@@ -18,7 +18,7 @@ CIRCUMSTANCES = {  # errors of SQLite that come from the disk or from other proc
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
 }
 
-_numbers = itertools.count()  # one for every database that this process opens
+_numbers = itertools.count()  # one number per database that this process opens
 
 
 class StoreUnavailableError(UsageError):
@@ -26,12 +26,12 @@ class StoreUnavailableError(UsageError):
 
 
 class Database:
-    """Two connections, which any number of threads may share: readers never wait for a writer that waits for the disk."""
+    """Two connections that threads share, one to read and one to write, so that readers never wait for a slow writer."""
 
     def __init__(self, path: Path, lock_seconds: float):
-        """Open the file, created or migrated as needed; one that is damaged, newer or not ours is refused, unchanged.
+        """Open the file, and create or migrate it if needed. While another process writes, wait up to `lock_seconds`.
 
-        While another process writes, wait for it up to `lock_seconds`.
+        A file that is damaged, newer than this version, or of another program is refused and not changed.
         """
         self.path = path
         self._number = next(_numbers)
@@ -39,8 +39,8 @@ class Database:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.is_dir():
-                problem = "is a folder, where the store of all runs should be"
-                raise UsageError(f"{path} {problem}; move it away to start a new one.")
+                problem = "is a folder, but it should be the file with all runs"
+                raise UsageError(f"{path} {problem}; move it away to start a new store.")
             self._writer, self._reader = _connect(path, lock_seconds), _connect(path, lock_seconds)
         except (OSError, sqlite3.OperationalError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
@@ -70,12 +70,13 @@ class Database:
                 f"{self.path} was written by a newer version of mgem (schema {version}); update mgem to use it."
             )
         if (version or tables) and not tables >= TABLES:
-            raise UsageError(f"{self.path} is a database of another program; move it away, or set MGEM_HOME elsewhere.")
+            remedy = "move it away, or set MGEM_HOME to another folder"
+            raise UsageError(f"{self.path} is a database of another program; {remedy}.")
         if tables and not version:
             problem = "has the tables of a store but no schema version, as after restoring a dump"
-            remedy = "restore a copy of the file itself, or move it away to start a new one"
+            remedy = "restore a copy of the file itself, or move it away to start a new store"
             raise UsageError(f"{self.path} {problem}; {remedy}.")
-        # FULL: what was committed survives a power cut, so that no checkpoint can be ahead of the store.
+        # FULL: commits survive a power cut, so no checkpoint can be ahead of the store.
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"):
             self._writer.execute(f"PRAGMA {pragma}")
         if version < len(MIGRATIONS):
@@ -92,7 +93,7 @@ class Database:
 
     @contextmanager
     def explained(self, action: str) -> Iterator[None]:
-        """Turn errors that the disk, other processes or a damaged file cause into one sentence; others stay as they are."""
+        """Turn errors caused by the disk, other processes or a damaged file into one sentence; others stay as they are."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -100,13 +101,13 @@ class Database:
             if code in CIRCUMSTANCES:
                 raise StoreUnavailableError(f"{self.path} could not be {action}: {error}.") from None
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                remedy = "move it away to start a new one"
-                raise UsageError(f"{self.path} is damaged or no store of mgem ({error}); {remedy}.") from None
+                remedy = "move it away to start a new store"
+                raise UsageError(f"{self.path} is damaged or not a store of mgem ({error}); {remedy}.") from None
             raise
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Either all of its changes are made, or none."""
+        """Make all changes of a block, or none if it fails."""
         with self._writing, self.explained("written"):
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -127,7 +128,7 @@ class Database:
             yield self._reader
 
     def value(self, query: str, *values: Any) -> Any:
-        """The first column of the first row."""
+        """Return the first column of the first row."""
         return self.rows(query, *values)[0][0]
 
     def compact(self) -> None:
@@ -137,16 +138,16 @@ class Database:
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def size(self) -> tuple[int, int]:
-        """Bytes in use, and bytes that `compact` would return."""
+        """Return the bytes in use, and the bytes that `compact` would free."""
         pages, free, page_size = (self.value(f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size"))
         return (pages - free) * page_size, free * page_size
 
     def version(self) -> tuple[int, int]:
-        """Changes whenever the database may have changed, and differs between databases that this process opened."""
+        """Return a value that changes whenever the database may have changed; it differs between databases."""
         return self._number, self.value("PRAGMA data_version")
 
     def is_current(self) -> bool:
-        """Is the file at the path still the one that was opened? Not if it was deleted or replaced."""
+        """Return whether the file at the path is still the one that was opened, not deleted or replaced."""
         return file_identity(self.path) == self._identity
 
 

@@ -1,8 +1,8 @@
-"""The queue: which run is trained next, and by whom.
+"""The queue: which run is trained next, and by which process.
 
-Sweeps take turns. A run has a place in the queue, and the lowest place comes first. A new request starts where the others
-are now and counts up from there, so its runs alternate with theirs. A process trains only runs that were requested with its
-own code (`keys.RunKey`), so several versions of the code can share a store.
+Sweeps take turns. A run has a place in the queue, and the lowest place comes first. A new request starts at the place of
+the runs in training and counts up, so its runs alternate with theirs. A process trains only runs that were requested with
+its own code (`keys.RunKey`), so several versions of the code can share a store.
 """
 
 import json
@@ -21,7 +21,7 @@ from mgem_core.store.reader import run_condition
 from mgem_core.text import pluralize
 
 OTHER_CODE = "requested with other code, libraries or data than are installed here"
-MOST_UNREADABLE = 20  # runs of one code that are looked through for one that this version can read
+MOST_UNREADABLE = 20  # how many runs per code are tried to find one that this version can read
 
 
 class Queued(NamedTuple):
@@ -30,16 +30,16 @@ class Queued(NamedTuple):
     code: str
     config: RunConfig | None  # None if this version cannot read it
     problem: str = ""  # why it cannot be trained
-    unreadable: tuple[int, str] | None = None  # a run before it that this version cannot read, and why
+    unreadable: tuple[int, str] | None = None  # an earlier run that this version cannot read, and the reason
 
 
 def next_run(database: Database) -> Queued | None:
-    """The queued run with the lowest place that this process can train, or that must fail."""
+    """Return the queued run with the lowest place that this process can train or must mark as failed."""
     return min(filter(None, map(_checked, _first_runs(database))), key=lambda one: (one.place, one.run), default=None)
 
 
 def _checked(first: Queued) -> Queued | None:
-    """The run if it is for this process; with a problem if its data or its config cannot be read."""
+    """Return the run if it is for this process, with a problem if its data or config cannot be read; otherwise None."""
     if first.config is None:
         return None
     try:
@@ -54,7 +54,7 @@ def _checked(first: Queued) -> Queued | None:
 
 
 def requested_with_other_code(database: Database, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[int]:
-    """Queued runs (of these, of a sweep, or of all) that no process that starts now would train.
+    """Return the queued runs that no process started now would train: among `runs`, in a sweep, or in the whole store.
 
     They were requested with other code, libraries or data, or for another kind of device.
     """
@@ -67,25 +67,25 @@ def requested_with_other_code(database: Database, runs: Sequence[int] | None = N
 
 
 def has_current_requests(database: Database) -> bool:
-    """Are runs queued that a process that starts now would train?"""
+    """Return whether runs are queued that a process started now would train."""
     return any(_codes(database).values())
 
 
 def _codes(database: Database) -> dict[str, bool]:
-    """For each code with which queued runs were requested, would a process that starts now have it?"""
+    """Map the code of each queued request to whether a process started now would run that code."""
     code_on_disk = codes_on_disk()
 
     def is_current(first: Queued) -> bool:
         try:
             return first.config is not None and code_on_disk(first.config) == first.code
-        except UsageError:  # its data cannot be read: the runner will say so
+        except UsageError:  # its data cannot be read, which the runner will report
             return True
 
     return {first.code: is_current(first) for first in _first_runs(database)}
 
 
 def _first_runs(database: Database) -> list[Queued]:
-    """For each code with which queued runs were requested, the first run that this version can read."""
+    """Return the first run that this version can read, for each code with which queued runs were requested."""
     query = "SELECT place, id, config FROM runs WHERE status = 'queued' AND code = ? ORDER BY place, id LIMIT ?"
     found = []
     for (code,) in database.rows("SELECT DISTINCT code FROM runs WHERE status = 'queued'"):
@@ -101,7 +101,7 @@ def _first_runs(database: Database) -> list[Queued]:
 
 
 def request(db: sqlite3.Connection, keys: Mapping[int, RunKey], place: int) -> int:
-    """Queue runs from this place on, unless they are finished, or queued with this code already; return their number."""
+    """Queue runs from this place on, except those finished or already queued with this code; return how many."""
     change = "status = 'queued', wanted = 'run', attempts = 0, error = NULL, traceback = NULL, ended = NULL"
     must_change = "(status IN ('failed', 'cancelled') OR (status = 'queued' AND code != ?3))"
     query = f"UPDATE runs SET {change}, key = ?2, code = ?3, place = ?4 WHERE id = ?1 AND {must_change}"
@@ -113,18 +113,18 @@ def request(db: sqlite3.Connection, keys: Mapping[int, RunKey], place: int) -> i
 
 
 def fail(db: sqlite3.Connection, run: int, problem: str, code: str | None = None) -> None:
-    """End a queued run that cannot be trained, if it is still requested with this code."""
+    """Mark a queued run that cannot be trained as failed, if it is still requested with this code."""
     change = "UPDATE runs SET status = 'failed', error = ?1, ended = ?2 WHERE status = 'queued' AND id = ?3"
     db.execute(f"{change} AND code = ifnull(?4, code)", (problem, time.time(), run, code))
 
 
 def next_place(db: sqlite3.Connection) -> int:
-    """The place at which a new request starts: where the others are now."""
+    """Return the place at which a new request starts: that of the runs in training, or else of the next in the queue."""
     running = "SELECT max(place) FROM runs WHERE status = 'running'"
     waiting = "SELECT min(place) FROM runs WHERE status = 'queued'"
     return int(db.execute(f"SELECT coalesce(({running}), ({waiting}), 0)").fetchone()[0])
 
 
 def describe_waiting(runs: int) -> str:
-    """So many runs wait for other code, as a sentence without its full stop."""
+    """Return a sentence, without its full stop, saying that this many runs wait for other code."""
     return f"{pluralize(runs, 'run')} {'waits: it was' if runs == 1 else 'wait: they were'} {OTHER_CODE}"

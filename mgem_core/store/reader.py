@@ -1,4 +1,4 @@
-"""What the store knows, through named methods that return plain data."""
+"""Queries on the store, as named methods that return plain data."""
 
 import io
 import json
@@ -19,10 +19,10 @@ from mgem_core.store.run_filter import BENCHMARK, RunFilter
 STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
 ENDED = ("finished", "failed", "diverged", "cancelled")
 TASKS, ITERATIONS = (f"json_extract(config, '$.{name}')" for name in ("tasks", "iterations"))
-COMPUTED = {  # columns of a run besides those of the table
-    # The share of its steps that a run has taken.
+COMPUTED = {  # columns of a run that are computed from those of the table
+    # The fraction of its steps that a run has taken.
     "progress": f"CASE status WHEN 'finished' THEN 1.0 ELSE ifnull((task + 1.0 * step / {ITERATIONS}) / {TASKS}, 0.0) END",
-    # The number of tasks that a run has learned, whether or not the rows of R of all of them are known.
+    # The number of tasks that a run has learned, even if some rows of R are missing.
     "learned": f"CASE status WHEN 'finished' THEN max(task, ifnull({TASKS}, 0)) ELSE task END",
     **{name: f"json_extract(config, '$.{name}')" for name in ("benchmark", "method", "strength", "seed", "tasks")},
 }
@@ -40,13 +40,13 @@ class Reader:
     def run_values(
         self, columns: Sequence[str], runs: Sequence[int] | None = None, sweep: int | None = None
     ) -> list[tuple[Any, ...]]:
-        """These columns (of the table or COMPUTED; `config` as JSON) of these runs, or of a sweep's, or of all, by id."""
+        """Return columns (of the table or COMPUTED; `config` as JSON) of some runs, a sweep or all runs, ordered by id."""
         selected = ", ".join(COMPUTED.get(name, name) for name in columns)
         condition, values = run_condition(runs, sweep)
         return list(map(tuple, self.database.rows(f"SELECT {selected} FROM runs WHERE {condition} ORDER BY id", *values)))
 
     def run_records(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[Row]:
-        """Everything about these runs, or a sweep's, or all, by id; config, matrix and task_names are plain data."""
+        """Return everything about some runs, a sweep or all runs, by id; config, matrix and task_names are plain data."""
         condition, values = run_condition(runs, sweep)
         computed = f"{COMPUTED['progress']} AS progress"
         rows = self.database.rows(f"SELECT *, {computed} FROM runs WHERE {condition} ORDER BY id", *values)
@@ -56,11 +56,11 @@ class Reader:
         ]
 
     def task_names(self, runs: Sequence[int]) -> dict[int, list[str]]:
-        """Run → the names of its tasks; none if it never started, or was stored by a version that did not keep them."""
+        """Map each run to the names of its tasks; empty if it never started or an older version did not store them."""
         return {run: json.loads(names or "[]") for run, names in self.run_values(["id", "task_names"], runs)}
 
     def find_runs(self, which: RunFilter, most: int) -> tuple[list[Row], int]:
-        """The newest of the runs that the filter selects, at most so many, and the number of all of them."""
+        """Return the newest runs that the filter selects, up to `most`, and how many it selects in all."""
         condition, values = which.condition()
         computed = ", ".join(
             f"{COMPUTED[name]} AS {name}" for name in ("progress", "benchmark", "method", "strength", "seed")
@@ -73,19 +73,19 @@ class Reader:
         return list(map(dict, rows)), total
 
     def benchmarks(self, runs: Sequence[int] | None = None) -> list[str]:
-        """The benchmarks of these runs, or of all, by name."""
+        """Return the names of the benchmarks of these runs, or of all runs, in alphabetical order."""
         condition, values = run_condition(runs)
         query = f"SELECT DISTINCT {BENCHMARK} FROM runs WHERE {condition} ORDER BY 1"
         return [row[0] for row in self.database.rows(query, *values)]
 
     def counts(self, sweep: int | None = None) -> dict[str, int]:
-        """The number of runs with each status, of one sweep or of all."""
+        """Return the number of runs with each status, in one sweep or in all."""
         condition, values = run_condition(sweep=sweep)
         rows = self.database.rows(f"SELECT status, count(*) FROM runs WHERE {condition} GROUP BY status", *values)
         return {**dict.fromkeys(STATUSES, 0), **{row[0]: row[1] for row in rows}}
 
     def progress_by_status(self, sweep: int) -> tuple[dict[str, int], dict[str, float], float | None]:
-        """Of a sweep: the number of runs with each status, the sum of their progress, the mean time of a finished run."""
+        """Count the runs of a sweep and sum their progress by status; also return the mean time of a finished run."""
         columns = f"status, count(*), sum({COMPUTED['progress']}), avg(CASE status WHEN 'finished' THEN seconds END)"
         condition, values = run_condition(sweep=sweep)
         rows = self.database.rows(f"SELECT {columns} FROM runs WHERE {condition} GROUP BY status", *values)
@@ -96,14 +96,14 @@ class Reader:
         return bool(self.database.rows("SELECT 1 FROM runs WHERE status = 'queued' LIMIT 1"))
 
     def recent_durations(self, most: int = 200) -> list[tuple[str, float]]:
-        """Config (as JSON) and seconds of the runs that finished last."""
+        """Return the config (as JSON) and seconds of the runs that finished last."""
         query = "SELECT config, seconds FROM runs WHERE status = 'finished' AND seconds > 0 ORDER BY id DESC LIMIT ?"
         return [(row["config"], row["seconds"]) for row in self.database.rows(query, most)]
 
     # Sweeps
 
     def sweeps(self) -> list[Row]:
-        """Every sweep, the newest first: id, name, created, `runs` (their number), and the number with each status."""
+        """Return all sweeps, the newest first: id, name, created, `runs` (how many), and how many have each status."""
         counts = ", ".join(f"sum(status = '{status}') AS {status}" for status in STATUSES)
         query = (
             f"SELECT sweeps.id, name, sweeps.created, count(*) AS runs, {counts} FROM sweeps "
@@ -112,7 +112,7 @@ class Reader:
         return list(map(dict, self.database.rows(query)))
 
     def sweep(self, sweep: int) -> Row | None:
-        """Its id, name, when it was created, and its spec as plain data; None if there is no such sweep."""
+        """Return its id, name, time of creation and spec (as plain data); None if there is no such sweep."""
         rows = self.database.rows("SELECT * FROM sweeps WHERE id = ?", sweep)
         return {**rows[0], "spec": json.loads(rows[0]["spec"])} if rows else None
 
@@ -120,7 +120,7 @@ class Reader:
         return self._ids("SELECT run FROM members WHERE sweep = ? ORDER BY run", sweep)
 
     def sweeps_of(self, runs: Sequence[int]) -> dict[int, str]:
-        """Id and name of each sweep to which any of these runs belongs."""
+        """Return the id and name of each sweep to which any of these runs belongs."""
         query = (
             "SELECT DISTINCT id, name FROM sweeps JOIN members ON sweep = id "
             "WHERE run IN (SELECT value FROM json_each(?)) ORDER BY id"
@@ -128,17 +128,17 @@ class Reader:
         return {row["id"]: row["name"] for row in self.database.rows(query, json.dumps(list(runs)))}
 
     def count_shared_runs(self, sweep: int) -> int:
-        """The number of runs of a sweep that belong to other sweeps, too."""
+        """Return how many runs of a sweep also belong to other sweeps."""
         its_runs = "SELECT run FROM members WHERE sweep = ?1"
         query = f"SELECT count(DISTINCT run) FROM members WHERE sweep != ?1 AND run IN ({its_runs})"
         return int(self.database.value(query, sweep))
 
     def best_accuracies(self, sweeps: Sequence[int] | None = None) -> dict[int, float]:
-        """Sweep → the ACC of its best configuration, mean over its finished seeds; of these sweeps, or of all."""
+        """Map each sweep to the ACC of its best configuration (mean over its finished seeds)."""
         which, values = "1", []
         if sweeps is not None:
             which, values = "sweeps.id IN (SELECT value FROM json_each(?))", [json.dumps(list(sweeps))]
-        query = (  # CROSS JOIN keeps this order; by status first, every run would be looked up in every sweep
+        query = (  # CROSS JOIN fixes the order of the joins; SQLite would look up every finished run in every sweep
             "SELECT sweep, config, acc, runs.created = sweeps.created FROM sweeps CROSS JOIN members ON sweep = sweeps.id "
             f"CROSS JOIN runs ON runs.id = run WHERE {which} AND status = 'finished' AND acc IS NOT NULL"
         )
@@ -146,7 +146,7 @@ class Reader:
         with_older_runs = {sweep for sweep, _, _, is_new in rows if not is_new}
         accuracies: dict[int, dict[str, list[float]]] = {}
         for sweep, config, acc, _ in rows:
-            # Runs that were created together come from one version, which writes equal configurations as equal texts.
+            # Runs created with their sweep come from one version, which writes equal configurations as equal text.
             text, replaced = SEED.subn("", config, count=1)
             configuration = text if replaced and sweep not in with_older_runs else configuration_of(config)
             accuracies.setdefault(sweep, {}).setdefault(configuration, []).append(acc)
@@ -155,7 +155,7 @@ class Reader:
     # Events
 
     def events(self, runs: Sequence[int], kinds: Sequence[str]) -> Iterator[tuple[int, str, Row]]:
-        """Run, kind and data of every event of these kinds ("Stepped", "Probed", "TaskLearned"), in their order."""
+        """Yield run, kind and data of every event of these kinds ("Stepped", "Probed", "TaskLearned"), in order."""
         query = (
             "SELECT run, kind, data FROM events WHERE run IN (SELECT value FROM json_each(?)) "
             "AND kind IN (SELECT value FROM json_each(?)) ORDER BY run, task, step"
@@ -164,7 +164,7 @@ class Reader:
             yield run, kind, json.loads(data)
 
     def has_events(self, runs: Sequence[int], kind: str, first_task: int = 0) -> bool:
-        """Has any of these runs an event of this kind, in this task or a later one?"""
+        """Return whether any of these runs has an event of this kind, from task `first_task` on."""
         query = (
             "SELECT EXISTS (SELECT 1 FROM events WHERE kind = ? AND task >= ? AND run IN (SELECT value FROM json_each(?)))"
         )
@@ -174,7 +174,7 @@ class Reader:
         return bool(self.database.value("SELECT EXISTS (SELECT 1 FROM snapshots WHERE run = ?)", run))
 
     def runs_with_snapshots(self, sweep: int | None = None) -> list[int]:
-        """Of a sweep, or of all."""
+        """Return the ids of the runs with snapshots, in a sweep or in the whole store."""
         condition, values = run_condition(sweep=sweep)
         has_some = "EXISTS (SELECT 1 FROM snapshots WHERE run = runs.id)"
         return self._ids(f"SELECT id FROM runs WHERE {condition} AND {has_some} ORDER BY id", *values)
@@ -188,7 +188,7 @@ class Reader:
 
 
 def run_condition(runs: Sequence[int] | None = None, sweep: int | None = None) -> tuple[str, list[Any]]:
-    """The condition in SQL for these runs, or a sweep's, or all; and the values of its placeholders."""
+    """Return the SQL condition for these runs, for a sweep or for all runs, and the values of its placeholders."""
     if runs is not None:
         return "id IN (SELECT value FROM json_each(?))", [json.dumps([int(run) for run in runs])]
     if sweep is not None:

@@ -1,4 +1,4 @@
-"""How the events of a run change the store: one function per kind of event."""
+"""Write the events of a run into the store: one function per kind of event."""
 
 import io
 import json
@@ -33,7 +33,7 @@ def record_event(db: sqlite3.Connection, run: int, event: Event) -> None:
 
 
 def _record_start(db: sqlite3.Connection, run: int, event: Started) -> None:
-    """Delete the events from after the checkpoint: the run yields them again."""
+    """Delete the events after the checkpoint, because the run yields them again."""
     position = {"run": run, "task": event.task, "step": event.step}
     for table, is_before in _BEFORE.items():
         db.execute(f"DELETE FROM {table} WHERE run = :run AND NOT ({is_before})", position)
@@ -45,7 +45,7 @@ def _record_start(db: sqlite3.Connection, run: int, event: Started) -> None:
 
 
 def _record_result(db: sqlite3.Connection, run: int, event: Finished) -> None:
-    """A result counts only if the store has every event that led to it."""
+    """Store a result; the run fails instead if the store lacks an event that led to it."""
     learned = int((~np.isnan(event.R).all(axis=1)).sum())
     stored = count_events(db, run, learned, sys.maxsize)
     if event.events is not None and stored != event.events:
@@ -68,7 +68,7 @@ _BEFORE = {  # which rows of each table precede step :step of task :task
 
 
 def count_events(db: sqlite3.Connection, run: int, task: int, step: int) -> int:
-    """The number of events of a run that precede that step of that task; 0 if a row of R is missing."""
+    """Return how many events of a run precede that step of that task; 0 if a row of R is missing."""
     values = {"run": run, "task": task, "step": step}
     counts = [f"(SELECT count(*) FROM {table} WHERE run = :run AND ({is_before}))" for table, is_before in _BEFORE.items()]
     rows_of_R = "(SELECT count(*) FROM events WHERE run = :run AND kind = 'TaskLearned' AND task < :task)"
@@ -77,7 +77,7 @@ def count_events(db: sqlite3.Connection, run: int, task: int, step: int) -> int:
 
 
 def packed(event: Snapped) -> bytes:
-    """A snapshot as it is stored."""
+    """Return the bytes in which a snapshot is stored."""
     file = io.BytesIO()
     np.savez_compressed(file, factor=gram_factors.pack(event.gram), sizes=event.sizes)
     return file.getvalue()

@@ -1,20 +1,20 @@
-"""Which runs a list shows, and the condition in SQL that selects them."""
+"""The filter of a list of runs, and the SQL condition that selects them."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MAX_WORDS = 50  # of a search; SQLite refuses an expression of more than a thousand parts
+MAX_WORDS = 50  # of a search; SQLite rejects expressions of more than a thousand parts
 BENCHMARK = "json_extract(config, '$.benchmark')"
 SEARCHED = f"lower('r' || id || ' ' || label || ' ' || {BENCHMARK} || ' ' || status || ' ' || ifnull(error, ''))"
 
 
 @dataclass(frozen=True)
 class RunFilter:
-    """An empty field selects all runs."""
+    """Conditions that a run must meet; an empty field is no condition."""
 
-    # Every word must occur in a run's id, label, benchmark, status or error; r12 selects that run alone.
+    # Every word must occur in a run's id, label, benchmark, status or error; r12 selects only that run.
     # Repeated words count once, and only the first MAX_WORDS different ones count.
     text: str = ""
     statuses: Sequence[str] = ()
@@ -22,7 +22,7 @@ class RunFilter:
     benchmark: str = ""
 
     def condition(self) -> tuple[str, list[Any]]:
-        """The condition in SQL, and the values of its placeholders."""
+        """Return the SQL condition and the values of its placeholders."""
         conditions: list[str] = ["1"]
         values: list[Any] = []
         for word in list(dict.fromkeys(self.text.split()))[:MAX_WORDS]:

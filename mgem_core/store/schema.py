@@ -1,8 +1,8 @@
-"""The tables of the store, as the scripts that bring each schema version to the next."""
+"""The tables of the store, as scripts that migrate each schema version to the next."""
 
 TABLES = {"sweeps", "runs", "members", "events", "snapshots"}
 
-MIGRATIONS = [  # one script per schema version; a released one never changes
+MIGRATIONS = [  # one script per schema version; a released script never changes
     """
     CREATE TABLE sweeps (id INTEGER PRIMARY KEY, name TEXT NOT NULL, spec TEXT NOT NULL, created REAL NOT NULL);
     CREATE TABLE runs (
@@ -29,7 +29,7 @@ MIGRATIONS = [  # one script per schema version; a released one never changes
         data BLOB NOT NULL, PRIMARY KEY (run, task, step)
     );
     """,
-    # The number of a deleted sweep or run is never given again: links and notes name them.
+    # Ids of deleted sweeps and runs are never used again, because links and notes refer to them.
     """
     CREATE TABLE new_sweeps (
         id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, spec TEXT NOT NULL, created REAL NOT NULL
@@ -50,7 +50,7 @@ MIGRATIONS = [  # one script per schema version; a released one never changes
     CREATE INDEX runs_by_key ON runs (key);
     CREATE INDEX runs_by_status ON runs (status);
     """,
-    # Where a run's last attempt began, why one had to begin at the beginning, and where the code of a failed one stood.
+    # Where the last attempt began, why it had to start from the beginning, and the traceback of a failed run.
     """
     ALTER TABLE runs ADD COLUMN resumed_task INTEGER;
     ALTER TABLE runs ADD COLUMN resumed_step INTEGER;

@@ -1,4 +1,4 @@
-"""All sweeps, runs and results, in one SQLite file. The runner writes results; everybody else reads and makes requests."""
+"""All sweeps, runs and results, in one SQLite file. The runner writes results; all others read and make requests."""
 
 import json
 import sqlite3
@@ -25,11 +25,11 @@ KeyedRun = tuple[RunConfig, RunKey]
 
 class Store(Reader):
     def __init__(self, path: Path, lock_seconds: float = 30.0):
-        """Open the store at this path, created or migrated as needed; see `Database`."""
+        """Open the store at this path, and create or migrate it if needed; see `Database`."""
         super().__init__(Database(path, lock_seconds))
         self.compact = self.database.compact
 
-    # Requests: anybody
+    # Requests, which any process may make
 
     def submit(
         self,
@@ -39,10 +39,10 @@ class Store(Reader):
         runs: Sequence[KeyedRun] | None = None,
         show: Callable[[Iterable[KeyedRun]], Iterable[KeyedRun]] = iter,
     ) -> int:
-        """Add a sweep. Runs that are known already are shared, the others queued; `again` queues all of them anew.
+        """Add a sweep. Runs that exist already are shared, and the others queued; with `again`, all are queued as new runs.
 
-        `runs` are those of the spec with their keys, where they are known already. `show` may report the progress: it
-        passes each run on.
+        `runs` are the runs of the spec with their keys, if the caller has computed them. `show` can report progress: it
+        receives an iterator over the runs and must yield each of them.
         """
         runs = _keyed_runs(spec) if runs is None else runs
         with self.database.transaction() as db:
@@ -55,9 +55,9 @@ class Store(Reader):
         return sweep
 
     def find_sweep(self, spec: SweepSpec, keys: Sequence[str] | None = None) -> int | None:
-        """The newest sweep that has, or will have, the results of exactly these runs; None if there is none.
+        """Return the newest sweep that has, or will have, exactly the results of these runs; None if there is none.
 
-        `keys` are those of the runs, where they are known already.
+        `keys` are the keys of the runs, if the caller has computed them.
         """
         keys = sorted(set(expected_keys(spec.runs()) if keys is None else keys))
         are_the_runs = "count(*) = ?1 AND sum(key IN (SELECT value FROM json_each(?2))) = ?1"
@@ -65,26 +65,26 @@ class Store(Reader):
         return next(iter(self._ids(f"{query} ORDER BY sweep DESC LIMIT 1", len(keys), json.dumps(keys))), None)
 
     def without_result(self, configs: Sequence[RunConfig], keys: Sequence[str] | None = None) -> list[RunConfig]:
-        """Those of these runs that have not finished yet; `keys` are theirs, where they are known already."""
+        """Return the configs that have no finished run yet; `keys` are their keys, if the caller has computed them."""
         keys = expected_keys(configs) if keys is None else keys
         query = "SELECT key FROM runs WHERE status = 'finished' AND key IN (SELECT value FROM json_each(?))"
         finished = {row["key"] for row in self.database.rows(query, json.dumps(keys))}
         return [config for config, key in zip(configs, keys, strict=True) if key not in finished]
 
     def extend(self, sweep: int, spec: SweepSpec) -> int:
-        """Change the spec of a sweep; queue those runs of it that are not known, and return their number."""
+        """Change the spec of a sweep, queue its runs without a result, and return how many were queued."""
         runs = _keyed_runs(spec)
         with self.database.transaction() as db:
             db.execute("UPDATE sweeps SET spec = ? WHERE id = ?", (spec.model_dump_json(), sweep))
             return self._add_runs(db, sweep, _in_order(runs))
 
     def _add_runs(self, db: sqlite3.Connection, sweep: int, runs: Iterable[KeyedRun], again: bool = False) -> int:
-        """Add the runs to a sweep; return the number of new ones."""
-        now, place, new = time.time(), queue.next_place(db), 0
+        """Add runs to a sweep, queue those without a result, and return how many were queued."""
+        created, place, new = time.time(), queue.next_place(db), 0
         for config, key in runs:
             run = None if again else self._find_equal_run(db, config, key.key)
             if run is None:
-                values = (*key, config.label, config.stored(), now, place + new)
+                values = (*key, config.label, config.stored(), created, place + new)
                 columns = "key, code, label, config, created, place"
                 run = db.execute(f"INSERT INTO runs ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values).lastrowid
                 new += 1
@@ -94,9 +94,9 @@ class Store(Reader):
         return new
 
     def _find_equal_run(self, db: sqlite3.Connection, config: RunConfig, key: str) -> int | None:
-        """A run that has the same result, or can have it.
+        """Find a run that has the same result, or will have it.
 
-        A result may come from another device of the same kind; a run without a result must request the same device.
+        A result may come from another device of the same kind. A run without a result must request the same device.
         """
         which = "key = ? AND (status = 'finished' OR configuration(config) = configuration(?))"
         order = "ORDER BY status = 'finished' DESC, id DESC LIMIT 1"
@@ -111,7 +111,7 @@ class Store(Reader):
             db.execute(f"UPDATE runs SET {change} WHERE status = 'queued' AND {its_id}", (time.time(), *values))
 
     def resume(self, runs: Sequence[int]) -> int:
-        """Request runs again that failed, were cancelled, or wait for other code than there is now; return their number.
+        """Queue runs again that failed, were cancelled or wait for other code than the current one; return how many.
 
         A run continues from its last checkpoint, or from the beginning if the code has changed since.
         """
@@ -135,11 +135,11 @@ class Store(Reader):
             return requested
 
     def has_current_requests(self) -> bool:
-        """Are runs queued that a process that starts now would train?"""
+        """Return whether runs are queued that a process started now would train."""
         return queue.has_current_requests(self.database)
 
     def requested_with_other_code(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[int]:
-        """Queued runs (of these, of a sweep, or of all) that wait for other code than there is now."""
+        """Return the queued runs (among `runs`, in a sweep, or in all) that wait for other code than the current one."""
         return queue.requested_with_other_code(self.database, runs, sweep)
 
     def delete(self, runs: Sequence[int]) -> None:
@@ -150,7 +150,7 @@ class Store(Reader):
         self._delete_checkpoints(deleted)
 
     def delete_sweep(self, sweep: int) -> None:
-        """Delete a sweep and those of its ended runs that no other sweep shares; it stays while such a run is active."""
+        """Delete a sweep and its ended runs that no other sweep shares; the sweep stays while one of these is active."""
         unshared = "SELECT run FROM members WHERE sweep = ?1 EXCEPT SELECT run FROM members WHERE sweep != ?1"
         with self.database.transaction() as db:
             deleted = self._delete_runs(db, f"id IN ({unshared})", [sweep])
@@ -158,12 +158,12 @@ class Store(Reader):
         self._delete_checkpoints(deleted)
 
     def _delete_runs(self, db: sqlite3.Connection, condition: str, values: Sequence[object]) -> list[int]:
-        """Delete those that have ended; return their ids."""
+        """Delete the ended runs that meet the condition; return their ids."""
         rows = db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND {condition} RETURNING id", values).fetchall()
         return [row["id"] for row in rows]
 
     def _delete_checkpoints(self, runs: Sequence[int]) -> None:
-        """Called once nothing in the store refers to them; one that cannot be deleted does no harm."""
+        """Delete the checkpoints of deleted runs; a checkpoint that cannot be deleted does no harm."""
         for run in runs:
             with suppress(OSError):
                 self.delete_checkpoint(run)
@@ -172,7 +172,7 @@ class Store(Reader):
         return self.path.parent / "checkpoints" / f"{run}.pt"
 
     def delete_checkpoint(self, run: int) -> None:
-        """Delete the checkpoint of a run, and one that was set aside."""
+        """Delete the checkpoint of a run, and the one that was set aside."""
         for path in (self.checkpoint(run), aside_of(self.checkpoint(run))):
             path.unlink(missing_ok=True)
 
@@ -180,19 +180,19 @@ class Store(Reader):
         with self.database.transaction() as db:
             db.execute("UPDATE sweeps SET name = ? WHERE id = ?", (name, sweep))
 
-    # Results: the runner alone
+    # Results, which only the runner writes
 
     def requeue_interrupted(self) -> None:
-        """Called by a runner that starts: it is the only one, so runs still marked as running were interrupted."""
+        """Queue runs that are still marked as running. A runner calls this when it starts, so they were interrupted."""
         with self.database.transaction() as db:
             to_cancel = "status = 'running' AND wanted = 'cancel'"
             db.execute(f"UPDATE runs SET status = 'cancelled', ended = ? WHERE {to_cancel}", (time.time(),))
             db.execute("UPDATE runs SET status = 'queued', attempts = attempts - 1 WHERE status = 'running'")
 
     def claim(self) -> tuple[int, RunConfig] | None:
-        """Mark the next queued run as running and return it: one that was requested with the code of this process.
+        """Mark the next queued run that was requested with the code of this process as running, and return it.
 
-        Runs whose data cannot be read fail; they must not keep the others from being trained.
+        Runs whose data cannot be read fail, so that they do not block the others.
         """
         while (first := queue.next_run(self.database)) and first.config:
             with self.database.transaction() as db:
@@ -202,19 +202,19 @@ class Store(Reader):
                 change = "status = 'running', wanted = 'run', attempts = attempts + 1, started = ?"
                 query = f"UPDATE runs SET {change} WHERE status = 'queued' AND id = ? AND code = ?"
                 values = (time.time(), first.run, first.code)
-                is_claimed = db.execute(query, values).rowcount  # 0: it was requested again meanwhile
+                is_claimed = db.execute(query, values).rowcount  # 0: it has been requested again since
             if is_claimed:
                 return first.run, first.config
         return None
 
     def has_runs_to_claim(self) -> bool:
-        """Are runs queued that this process can train?"""
+        """Return whether runs are queued that this process can train."""
         return queue.next_run(self.database) is not None
 
     def requeue(self, run: int, failed: bool) -> None:
-        """Queue a claimed run again, to continue from its checkpoint, unless somebody asked to cancel it.
+        """Queue a claimed run again, to continue from its checkpoint, unless a user has cancelled it.
 
-        An attempt that has not failed does not count.
+        Only failed attempts count towards the limit of attempts.
         """
         with self.database.transaction() as db:
             to_cancel = "status = 'running' AND wanted = 'cancel' AND id = ?"
@@ -223,18 +223,18 @@ class Store(Reader):
             db.execute(f"UPDATE runs SET {change} WHERE status = 'running' AND id = ?", (run,))
 
     def record(self, events: Iterable[tuple[int, Event]]) -> None:
-        """Store events of running runs, all in one transaction."""
+        """Store events of running runs in one transaction."""
         with self.database.transaction() as db:
             for run, event in events:
                 record_event(db, run, event)
 
     def count_events(self, run: int, task: int, step: int) -> int:
-        """The number of events of a run that precede that step of that task; 0 if a row of R is missing."""
+        """Return how many events of a run precede that step of that task; 0 if a row of R is missing."""
         with self.database.reading() as connection:
             return count_events(connection, run, task, step)
 
     def set_notice(self, run: int, notice: str) -> None:
-        """Tell the user something about a run that had begun before."""
+        """Store a message for the user about a run, if it had started before."""
         with self.database.transaction() as db:
             db.execute("UPDATE runs SET notice = ? WHERE id = ? AND resumed_task IS NOT NULL", (notice, run))
 
@@ -245,7 +245,7 @@ class Store(Reader):
             db.execute(f"UPDATE runs SET {change} WHERE status = 'running' AND id = ?", values)
 
     def runs_to_cancel(self) -> list[int]:
-        """Running runs that somebody asked to cancel."""
+        """Return the running runs that a user has cancelled."""
         return self._ids("SELECT id FROM runs WHERE status = 'running' AND wanted = 'cancel'")
 
     def attempts(self, run: int) -> int:
@@ -256,18 +256,18 @@ class Store(Reader):
 
 
 def _in_order(runs: Sequence[KeyedRun]) -> list[KeyedRun]:
-    """The order in which runs are trained: those that record for the lens first."""
+    """Sort runs in the order of training: those that record snapshots for the lens first."""
     return sorted(runs, key=lambda run: not run[0].snap_every)
 
 
 def _keyed_runs(spec: SweepSpec) -> list[KeyedRun]:
-    """The runs of a sweep with the keys that they will have; computed before the transaction, since it takes time."""
+    """Return the runs of a sweep with their keys. Call this before the transaction, because it takes time."""
     configs = spec.runs()
     return list(zip(configs, keys_to_request(configs), strict=True))
 
 
 def _keys_of_runs(configs: Mapping[int, RunConfig]) -> tuple[dict[int, RunKey], dict[int, str]]:
-    """The keys of runs by their ids, and why the others have none: their data cannot be read."""
+    """Return the keys of runs by id, and the error of each run whose data cannot be read."""
     try:
         return dict(zip(configs, keys_to_request(list(configs.values())), strict=True)), {}
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""The benchmarks that can be made of any set of MNIST digits: permutations and rotations."""
+"""Two benchmarks that can be made from any set of MNIST digits: permutations and rotations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TaskMaker = Callable[[Digits, int, int], "list[Task]"]  # (digits, number of tas
 def register_permutations_and_rotations(name: str, title: str, load: Callable[[], Digits], **description: Any) -> None:
     """Register the benchmarks `name`-permutations and `name`-rotations; `title` describes the set of digits.
 
-    `load` must be a function of the file that makes the benchmarks, so that this file is part of their keys.
+    `load` must be defined in the file that calls this function, so that its code is part of the keys of runs.
     """
     for kind, make_tasks in (("permutations", _permutations), ("rotations", _rotations)):
         register(
@@ -62,7 +62,7 @@ def _open(load: Callable[[], Digits], make_tasks: TaskMaker, tasks: int, seed: i
 
 
 def _permutations(digits: Digits, tasks: int, seed: int) -> list[Task]:
-    """Every task shows the same images under its own permutation of the pixels."""
+    """Return tasks that show the same images, each with its own permutation of the pixels."""
     from mgem_core.streams._stream import Task
     from mgem_core.streams._views import permuted
 
@@ -71,7 +71,7 @@ def _permutations(digits: Digits, tasks: int, seed: int) -> list[Task]:
 
 
 def _rotations(digits: Digits, tasks: int, seed: int) -> list[Task]:
-    """The half turn is divided into equal intervals, one per task; each task rotates by an angle from its interval."""
+    """Return tasks that rotate the images; task t draws its angle from the t-th of equal intervals of a half turn."""
     from mgem_core.streams._stream import Task
     from mgem_core.streams._views import rotated
 

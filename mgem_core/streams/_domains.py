@@ -1,4 +1,4 @@
-"""Streams in which every task has images of another domain: photographs, drawings, printed or written digits."""
+"""Streams in which every task has images of a different domain: photographs, drawings, printed or written digits."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Images(NamedTuple):
     labels: np.ndarray
 
 
-Parts = tuple[Images, Images]  # to train on, and to test on
+Parts = tuple[Images, Images]  # training images, test images
 
 
 def choose_domains(available: Mapping[str, Any], domains: Sequence[str], tasks: int, seed: int) -> list[str]:
-    """The domains that a run names; if it names none, as many as it has tasks, in an order drawn with its seed."""
+    """Return the domains that a run names; if it names none, the seed draws one per task, and their order."""
     names = list(available)
     return list(domains) or [names[i] for i in rng(seed, "domains").permutation(len(names))[:tasks]]
 
 
 def digit_stream(domains: Mapping[str, Digits]) -> Stream:
-    """A task per domain, by its title; as the paper says, the pixels of each have mean 0 and standard deviation 1.
+    """Return a stream with one task per domain. As in the paper, each domain is scaled to mean 0 and deviation 1.
 
-    Both are measured on the training images of that domain alone.
+    Both are measured on the training images of that domain only.
     """
     from mgem_core.streams._stream import Stream, Task
     from mgem_core.streams._views import standardised
@@ -54,18 +54,18 @@ def digit_stream(domains: Mapping[str, Digits]) -> Stream:
 
 
 def spread(images: np.ndarray, count: int) -> np.ndarray:
-    """So many of the images, evenly from first to last: some sets are in the order of their labels."""
+    """Return `count` images, evenly spaced from first to last, because some sets are sorted by label."""
     return np.asarray(images[np.linspace(0, len(images) - 1, count).astype(int)])
 
 
 def read_image(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
-    """The pixels [height, width, 3] uint8 of an image in a file, of that size if one is given."""
+    """Return the pixels [height, width, 3] uint8 of an image file, resized if `size` is given."""
     from PIL import Image
 
     try:
         with Image.open(path) as image:
             if size:
-                image.draft("RGB", (2 * size[0], 2 * size[1]))  # a large JPEG is decoded at about the size that is needed
+                image.draft("RGB", (2 * size[0], 2 * size[1]))  # decodes a large JPEG at about the needed size
             colours = image.convert("RGB")
     except image_errors() as error:
         sentence = f"{path} is not an image that can be read ({error}); replace it or remove it."
@@ -74,14 +74,14 @@ def read_image(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
 
 
 def image_errors() -> tuple[type[Exception], ...]:
-    """What PIL raises for a file that is missing, damaged or no image."""
+    """Return the exceptions that PIL raises for a file that is missing, damaged or not an image."""
     from PIL import Image
 
     return OSError, SyntaxError, ValueError, Image.DecompressionBombError
 
 
 def as_digits(images: Iterable[np.ndarray]) -> np.ndarray:
-    """Grey [H, W] or coloured [H, W, 3] uint8 images of any size → [N, 784] uint8: grey, and as large as MNIST's."""
+    """Convert grey [H, W] or coloured [H, W, 3] uint8 images of any size to grey images of MNIST's size, [N, 784] uint8."""
     from PIL import Image
 
     size, bilinear = (SIDE, SIDE), Image.Resampling.BILINEAR

@@ -1,4 +1,4 @@
-"""Files of datasets: whether they are there, complete and unaltered, and how they are downloaded."""
+"""Files of datasets: check that they exist, complete and unaltered, and download them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from mgem_core.home import data_root, partial_of
 from mgem_core.text import without_surrogates
 
 R = TypeVar("R")
-Check = Callable[[Path], str]  # why a file is damaged, as words in parentheses; empty if it is not
+Check = Callable[[Path], str]  # returns why a file is damaged, to be put in parentheses, or an empty string
 
 
 def find_problem(folder: Path, checks: Mapping[str, Check]) -> str:
-    """Empty if all files are there and pass their checks; else what is wrong with the first, as part of a sentence."""
+    """Return what is wrong with the first bad file, as part of a sentence; empty if all exist and pass their checks."""
     for name, check in checks.items():
         path = folder / name
         try:
@@ -35,24 +35,24 @@ def find_problem(folder: Path, checks: Mapping[str, Check]) -> str:
 
 
 def is_there(path: Path) -> bool:
-    """Is there such a file or folder, or something that this user may not look into? The checks then say what it is."""
+    """Return whether a path exists, or may exist in a folder that this user cannot read; the checks then report it."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return lexists(path)  # a link to nothing
+        return lexists(path)  # a broken link exists
     except OSError:
         return True
     return True
 
 
 def unreadable(path: object, error: OSError) -> UsageError:
-    """What to tell about data that cannot be read."""
+    """Return the error for data that cannot be read."""
     named = without_surrogates(str(path or error.filename or "a file"))
     return UsageError(f"{named} cannot be read ({error.strerror or error}); allow this user to read it, or use other data.")
 
 
 def explain_unreadable(function: Callable[[], R]) -> Callable[[], R]:
-    """Let a function about files raise a UsageError where one cannot be read."""
+    """Decorate a function so that it raises UsageError when a file cannot be read."""
 
     @wraps(function)
     def explained() -> R:
@@ -65,7 +65,7 @@ def explain_unreadable(function: Callable[[], R]) -> Callable[[], R]:
 
 
 def once_per_file(function: Callable[[Path], R]) -> Callable[[Path], R]:
-    """Remember what was found out about a file until it changes."""
+    """Decorate a function of a file so that its result is cached until the file changes."""
 
     @lru_cache(maxsize=100)
     def remembered(path: Path, changed: int, size: int) -> R:
@@ -86,7 +86,7 @@ def md5_of(path: Path) -> str:
 
 
 def exists(path: Path) -> str:
-    path.stat()  # raises if it does not
+    path.stat()  # raises if the file does not exist
     return ""
 
 
@@ -103,7 +103,7 @@ def has_md5(expected: str) -> Check:
 
 
 def download(name: str, fetch: Callable[[Path], object], files: Mapping[str, Path]) -> None:
-    """Let `fetch` download into a temporary folder, then move its files to their places: all of them or none."""
+    """Call `fetch` to download into a temporary folder, then move all its files into place; move none if it fails."""
     temporary = partial_of(data_root() / name)
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)

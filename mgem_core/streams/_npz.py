@@ -1,4 +1,4 @@
-"""Samples of datasets in .npz files: x_train and x_test [N, height, width, 3] uint8, y_train and y_test, from 0 to 9."""
+"""Samples of datasets in .npz files: x_train and x_test [N, height, width, 3] uint8; y_train and y_test from 0 to 9."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def find_problem(path: Path, thorough: bool) -> str:
 @once_per_file
 def _find_damage(path: Path) -> str:
     try:
-        with np.load(path) as file:  # which compares what it reads with a checksum
+        with np.load(path) as file:  # reading verifies a checksum
             arrays = {name: file[name] for name in ARRAYS}
     except KeyError as error:
         return f"it lacks an array: {error.args[0]}"
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError):
-        return "it is truncated, or its content does not fit its checksum"
+        return "it is truncated, or its checksum is wrong"
     for part in ("train", "test"):
         x, y = arrays[f"x_{part}"], arrays[f"y_{part}"]
         if x.dtype != np.uint8 or x.ndim != 4 or x.shape[3] != 3 or y.shape != x.shape[:1]:
@@ -58,7 +58,7 @@ def _checksums(path: Path) -> str:
 
 
 def version(path: Path) -> str:
-    """What tells this sample from others of the same dataset; empty if it cannot be read."""
+    """Return a fingerprint of this sample of a dataset; empty if it cannot be read."""
     try:
         return _checksums(path)
     except (OSError, zipfile.BadZipFile):

@@ -1,7 +1,7 @@
-"""Digits that we render: printed in matplotlib's fonts, at random places, sizes, angles and shades, with clutter.
+"""Rendered digits: printed in matplotlib's fonts, at random positions, sizes, angles and shades, with clutter.
 
-They take the place of Ganin's Synthetic Digits, which were made in this way but cannot be downloaded as files. They are
-not those images, and whatever shows them says so.
+They replace Ganin's Synthetic Digits, which were made in this way but cannot be downloaded. They are not the same images,
+so they are labelled "our rendering" wherever they are shown.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ FONTS = (
     *("DejaVuSerif-Bold", "DejaVuSerif-Italic", "STIXGeneral", "STIXGeneralBol", "STIXGeneralItalic", "cmr10", "cmss10"),
     *("cmtt10", "cmb10"),
 )
-PACKAGES = ("matplotlib", "pillow")  # the fonts, and what draws them
+PACKAGES = ("matplotlib", "pillow")  # the fonts and the library that draws them
 
 
 @cache
 def render_digits(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Images [count, 784] uint8 and labels [count]; always the same, and every digit equally often."""
+    """Return images [count, 784] uint8 and labels [count]; always the same, and every digit equally often."""
     labels = np.arange(count) % 10
     return np.stack([_render(i, int(digit)) for i, digit in enumerate(labels)]), labels
 
 
 def _render(number: int, digit: int) -> np.ndarray:
-    """One digit near the middle, and parts of two others beside it, as on the plate of a house."""
+    """Render one digit near the middle, with parts of two others next to it, as on a house number plate."""
     from PIL import Image, ImageDraw, ImageFilter
 
     draw = rng(0, "rendered digits", number)

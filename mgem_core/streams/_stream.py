@@ -1,4 +1,4 @@
-"""A stream: base images stored once as uint8, and tasks, which are views of them that are made batch by batch."""
+"""A stream: base images stored once as uint8, and tasks, which are views of them computed batch by batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from mgem_core.randomness import rng
 
-KEPT_BYTES = 400_000_000  # 12 test sets of MNIST; a run of 20 tasks then takes about 1.3 GB in all
+CACHE_BYTES = 400_000_000  # 12 test sets of MNIST; a run of 20 tasks then takes about 1.3 GB in total
 View = Callable[[Tensor], Tensor]  # pixels [N, P], float from 0 to 1 → the pixels that a task shows [N, P]
 
 
@@ -23,20 +23,20 @@ class Task:
     train: NDArray[np.int64]  # indices into the stream's images
     test: NDArray[np.int64]
     view: View | None = None
-    classes: tuple[int, ...] | None = None  # the logits that count, where the task descriptor selects them
-    validation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # held out of `train`
+    classes: tuple[int, ...] | None = None  # the logits of this task; None: all of them
+    validation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))  # images held out of `train`
 
 
 @dataclass(frozen=True)
 class Batch:
-    """x [N, channels, height, width] float, y [N], and the logits that count (bool [classes]; None: all of them)."""
+    """Images x [N, channels, height, width] float, labels y [N], and a mask of the task's logits (bool [classes])."""
 
     x: Tensor
     y: Tensor
-    mask: Tensor | None  # or one for each sample, bool [N, classes]
+    mask: Tensor | None  # None: all logits; or a mask per sample, bool [N, classes]
 
     def singles(self) -> list[Batch]:
-        """A batch for each sample."""
+        """Yield a batch for each sample."""
         one_each = zip(self.x.split(1), self.y.split(1), strict=True)
         if self.mask is None or self.mask.ndim == 1:
             return [Batch(x, y, self.mask) for x, y in one_each]
@@ -47,11 +47,11 @@ class Stream:
     def __init__(
         self, images: np.ndarray, labels: np.ndarray, shape: tuple[int, int, int], classes: int, tasks: list[Task]
     ):
-        """images [N, P] uint8, labels [N]; shape is (channels, height, width) with P numbers in all."""
+        """Take images [N, P] uint8 and labels [N]; `shape` is (channels, height, width), whose product is P."""
         self.images, self.labels = torch.from_numpy(images), torch.from_numpy(labels)
         self.shape, self.classes, self.tasks = shape, classes, tasks
         self._masks: dict[int, Tensor | None] = {}
-        self._kept: dict[tuple[int, str], Batch] = {}
+        self._cache: dict[tuple[int, str], Batch] = {}
 
     @property
     def device(self) -> torch.device:
@@ -59,47 +59,47 @@ class Stream:
 
     def to(self, device: torch.device) -> Stream:
         self.images, self.labels = self.images.to(device), self.labels.to(device)
-        self._masks, self._kept = {}, {}
+        self._masks, self._cache = {}, {}
         return self
 
     def hold_out(self, share: float, seed: int) -> Stream:
-        """Move this share of every task's training images to its validation set.
+        """Move this fraction of every task's training images to its validation set.
 
-        Tasks that show the same images in other views hold out the same ones, so that no task trains on them.
+        Tasks with different views of the same images hold out the same ones, so that no task trains on them.
         """
         self.tasks = [_with_validation(task, share, seed) for task in self.tasks] if share else self.tasks
         return self
 
     def batch(self, task: int, indices: np.ndarray) -> Batch:
-        """The images `indices` as task `task` shows them."""
+        """Return the images `indices` as task `task` shows them."""
         view, chosen = self.tasks[task].view, torch.as_tensor(indices, device=self.device)
         x = self.images[chosen].float().div_(255)
         x = view(x) if view else x
         return Batch(x.view(-1, *self.shape), self.labels[chosen], self.mask(task))
 
     def passes(self, task: int, part: str, indices: np.ndarray, size: int) -> Iterator[Batch]:
-        """Batches of up to `size` images of a large set that is needed again and again, the part of that name of a task.
+        """Yield batches of up to `size` images of one part of a task ("test", …), a set that is needed repeatedly.
 
-        Sets are kept as floats while they fit in KEPT_BYTES, the first that are needed first: as every set is needed in
-        turn, dropping one for another would only make both of them again.
+        Sets are cached as floats while they fit in CACHE_BYTES. None is dropped for another: sets are needed in turn, so
+        both would have to be computed again.
         """
-        kept = self._kept.get((task, part)) or self._new_set(task, part, len(indices))
+        cached = self._cache.get((task, part)) or self._new_set(task, part, len(indices))
         for start in range(0, len(indices), size):
             chosen = slice(start, start + size)
-            if kept is None:
+            if cached is None:
                 yield self.batch(task, indices[chosen])
                 continue
-            if (task, part) not in self._kept:
+            if (task, part) not in self._cache:
                 made = self.batch(task, indices[chosen])
-                kept.x[chosen], kept.y[chosen] = made.x, made.y
-            yield Batch(kept.x[chosen], kept.y[chosen], kept.mask)
-        if kept is not None:
-            self._kept[task, part] = kept
+                cached.x[chosen], cached.y[chosen] = made.x, made.y
+            yield Batch(cached.x[chosen], cached.y[chosen], cached.mask)
+        if cached is not None:
+            self._cache[task, part] = cached
 
     def _new_set(self, task: int, part: str, images: int) -> Batch | None:
-        """Room for a set of images, which are not in it yet; None if it does not fit."""
+        """Allocate an empty set of images; return None if it does not fit into the cache."""
         size = 4 * math.prod(self.shape)
-        if sum(size * len(batch.y) for batch in self._kept.values()) + size * images > KEPT_BYTES:
+        if sum(size * len(batch.y) for batch in self._cache.values()) + size * images > CACHE_BYTES:
             return None
         x = torch.empty(images, *self.shape, device=self.device)
         return Batch(x, self.labels.new_empty(images), self.mask(task))

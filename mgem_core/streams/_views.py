@@ -1,4 +1,4 @@
-"""Views of images: what a task shows of them."""
+"""Views: functions that turn base images into the images of a task."""
 
 import numpy as np
 import torch
@@ -8,7 +8,7 @@ from mgem_core.streams._stream import View
 
 
 def permuted(permutation: np.ndarray) -> View:
-    """Show pixel permutation[i] at place i."""
+    """Return a view that shows pixel permutation[i] at position i."""
     index = torch.from_numpy(permutation)
 
     def view(x: Tensor) -> Tensor:
@@ -20,7 +20,7 @@ def permuted(permutation: np.ndarray) -> View:
 
 
 def rotated(degrees: float, side: int) -> View:
-    """Rotate side × side images anticlockwise about their centre, with bilinear interpolation; the outside is black."""
+    """Return a view that rotates side × side images anticlockwise, with bilinear interpolation and a black outside."""
     index, weight = _bilinear_rotation(degrees, side)
 
     def view(x: Tensor) -> Tensor:
@@ -33,12 +33,12 @@ def rotated(degrees: float, side: int) -> View:
 
 
 def standardised(mean: float, deviation: float) -> View:
-    """Show pixels of that mean and standard deviation as ones of mean 0 and standard deviation 1."""
+    """Return a view that maps pixels of this mean and standard deviation to mean 0 and standard deviation 1."""
     return lambda x: (x - mean) / deviation
 
 
 def _bilinear_rotation(degrees: float, side: int) -> tuple[Tensor, Tensor]:
-    """For every target pixel its four source pixels, index [4, side²], and their weights [4, side²]."""
+    """Return the four source pixels of every target pixel, index [4, side²], and their weights [4, side²]."""
     angle, centre = np.deg2rad(degrees), (side - 1) / 2
     rows, columns = np.mgrid[:side, :side] - centre
     source_row = np.cos(angle) * rows + np.sin(angle) * columns + centre

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mgem_core.streams._stream import Stream
 
-TRAIN, TEST = 5000, 1000  # images of each domain; all of them, where there are fewer
+TRAIN, TEST = 5000, 1000  # images per domain; all images of a smaller domain
 
 
 class Domain(NamedTuple):
@@ -49,12 +49,12 @@ DOMAINS = {
 
 
 def open_stream(tasks: int, seed: int, domains: Sequence[str]) -> Stream:
-    """A task per domain; all share the ten logits. A domain of fewer than 5,000 images has their number in its name."""
+    """Return one task per domain; all share the ten logits. The name of a domain with fewer than 5,000 images says so."""
     return digit_stream(dict(_load(name, seed) for name in choose_domains(DOMAINS, domains, tasks, seed)))
 
 
 def _load(name: str, seed: int) -> tuple[str, Digits]:
-    """The title of a domain, and the images that the seed draws from it."""
+    """Return the title of a domain, and the images that the seed draws from it."""
     import numpy as np
 
     domain, place = DOMAINS[name], list(DOMAINS).index(name)
@@ -80,7 +80,7 @@ def sample(domain: str, count: int) -> tuple[str, np.ndarray]:
 # The paper trains for 20 epochs of 5,000 images and does not give the size of the memory.
 # The learning rate is the default, 0.1. Accuracy on held-out images with seed 0, 5 tasks × 40 steps of 64 images, at 0.01 /
 # 0.03 / 0.1 / 0.3: single 37.8 / 42.7 / 64.8 / 50.2, GEM at strength 0.3 47.0 / 51.2 / 69.9 / 67.4, independent at the last
-# three 38.8 / 46.9 / 43.9. Others were not searched.
+# three 38.8 / 46.9 / 43.9. Other methods were not searched.
 _PAPER = {"network": "digits-cnn", "tasks": 5, "iterations": 390, "batch_size": 256, "memory": 64}
 
 register(

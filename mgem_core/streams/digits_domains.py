@@ -1,4 +1,4 @@
-"""The built-in Digit-Five: digits of four domains, without a download. Two of them are derived, and say so.
+"""A built-in variant of Digit-Five: digits of four domains, without a download. Two are derived, as their titles say.
 
 - mnist: the 5,000 digits of mnist5k.py.
 - uci: the 1,797 digits of 8 × 8 pixels that come with scikit-learn, enlarged.
@@ -34,7 +34,7 @@ RENDERED, RENDERED_TRAIN = 5000, 4000
 
 @cache
 def load_uci() -> Digits:
-    """Values from 0 to 16 in 8 × 8 pixels; a random 1,437 of them, the same for every seed, are training images."""
+    """Load the UCI digits, 8 × 8 pixels from 0 to 16. The same 1,437 random images are for training with every seed."""
     text = gzip.decompress(_sklearn_file("data/digits.csv.gz"))
     table = np.loadtxt(io.BytesIO(text), delimiter=",").astype(np.int64)
     images = (table[:, :-1] * 255 // 16).astype(np.uint8).reshape(-1, 8, 8)
@@ -44,7 +44,7 @@ def load_uci() -> Digits:
 
 @cache
 def load_photographs() -> Digits:
-    """The digits of mnist5k.py on patches of photographs: |patch − digit|."""
+    """Put the digits of mnist5k.py on patches of photographs: |patch − digit|."""
     from PIL import Image
 
     digits = load_digits()
@@ -62,7 +62,7 @@ def load_photographs() -> Digits:
 
 
 def _sklearn_file(name: str) -> bytes:
-    """The content of a file; scikit-learn itself, which takes a second, is not imported."""
+    """Read a file of scikit-learn without importing it, which would take a second."""
     return Path(str(distribution("scikit-learn").locate_file(f"sklearn/datasets/{name}"))).read_bytes()
 
 
@@ -70,7 +70,7 @@ def load_rendered() -> Digits:
     return Digits(*render_digits(RENDERED), np.arange(RENDERED_TRAIN), np.arange(RENDERED_TRAIN, RENDERED))
 
 
-DOMAINS: dict[str, tuple[str, Callable[[], Digits]]] = {  # the name of a domain → its title, and how it is loaded
+DOMAINS: dict[str, tuple[str, Callable[[], Digits]]] = {  # name of a domain → its title, and the function that loads it
     "mnist": ("MNIST", load_digits),
     "uci": (f"UCI digits ({UCI_TRAIN:,} images)", load_uci),
     "photographs": ("MNIST on photographs (derived)", load_photographs),
@@ -79,7 +79,7 @@ DOMAINS: dict[str, tuple[str, Callable[[], Digits]]] = {  # the name of a domain
 
 
 def open_stream(tasks: int, seed: int, domains: Sequence[str]) -> Stream:
-    """A task per domain; all share the ten logits."""
+    """Return one task per domain; all share the ten logits."""
     return digit_stream(dict(_load(name) for name in choose_domains(DOMAINS, domains, tasks, seed)))
 
 
@@ -94,7 +94,7 @@ def sample(domain: str, count: int) -> tuple[str, np.ndarray]:
 
 
 # Measured with 4 tasks × 100 steps, mean ACC of seeds 100–102 at 0.01 / 0.03 / 0.1 / 0.3: single 46.5 / 48.8 / 57.1 / 56.2,
-# GEM 55.4 / 62.3 / 69.6 / 65.1, EWC 39.6 / 41.1 / 47.9 / 54.3. Other methods were not measured and have the default, 0.1.
+# GEM 55.4 / 62.3 / 69.6 / 65.1, EWC 39.6 / 41.1 / 47.9 / 54.3. Other methods were not measured and use the default, 0.1.
 _RATES = {"ewc": 0.3}
 
 register(

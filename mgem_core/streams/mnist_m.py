@@ -1,6 +1,6 @@
 """MNIST-M (Ganin et al. 2016): MNIST's digits on patches of photographs. A domain of digit_five.py.
 
-The folder mnist_m, as its authors packed it; or, if that is not there, a sample of the images in digit-five/mnist_m.npz.
+Uses the folder mnist_m, as packed by its authors, or else a sample of the images in digit-five/mnist_m.npz.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from mgem_core.randomness import rng
 from mgem_core.streams import Dataset, _files, _npz
 from mgem_core.streams._domains import Images, Parts, read_image
 
-PARTS = {"mnist_m_train": 5000, "mnist_m_test": 1000}  # folder → images that are read of it, at most
-BY_HAND = "unpack mnist_m.tar.gz of its authors, which has this folder, or leave out the domain"
+PARTS = {"mnist_m_train": 5000, "mnist_m_test": 1000}  # folder → the most images that are read from it
+BY_HAND = "unpack mnist_m.tar.gz of its authors, which contains this folder, or leave out the domain"
 
 
 def sample() -> Path:
@@ -51,11 +51,11 @@ def _find_damage(path: Path) -> str:
 
 
 def _labels(path: Path) -> dict[str, int]:
-    """The digit in each image, from lines like "00000000.png 5"."""
+    """Return the digit of each image, from lines like "00000000.png 5"."""
     pairs = (line.split() for line in path.read_text().splitlines())
     labels = {name: int(digit) for name, digit in pairs}
     if not set(labels.values()) <= set(range(10)):
-        raise ValueError("a label that is no digit")
+        raise ValueError("a label that is not a digit")
     return labels
 
 
@@ -72,7 +72,7 @@ def _label_files() -> list[Path]:
 
 @_files.once_per_file
 def _read_part(label_file: Path) -> Images:
-    """A random sample of the images, the same for every seed: to read them all takes a minute."""
+    """Read a random sample of the images, the same for every seed, because reading them all takes a minute."""
     folder = label_file.with_name(label_file.name.removesuffix("_labels.txt"))
     labels = _labels(label_file)
     names = sorted(labels)
@@ -83,7 +83,7 @@ def _read_part(label_file: Path) -> Images:
 
 @_files.explain_unreadable
 def version() -> str:
-    """Which images there are: those of the sample, or those that the authors' label files name."""
+    """Return a fingerprint of the images: of the sample, or of the label files in the folder."""
     if has_only_sample():
         return _npz.version(sample())
     return "-".join(_files.md5_of(file)[:8] for file in _label_files() if _files.is_there(file))

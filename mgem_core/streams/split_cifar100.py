@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SHAPE, CLASSES = (3, 32, 32), 100
 TRAIN_PER_CLASS, TEST_PER_CLASS = 500, 100
 SIZES = {"train": 155_249_918, "test": 31_049_707}
-MD5 = {"train": "16019d7e3df5f24257cddd939b257f8d", "test": "f0ef6b0ae62326f3e7ffdfab6717acfc"}  # torchvision's
+MD5 = {"train": "16019d7e3df5f24257cddd939b257f8d", "test": "f0ef6b0ae62326f3e7ffdfab6717acfc"}  # from torchvision
 
 
 def folder() -> Path:
@@ -37,15 +37,15 @@ def _sums() -> dict[str, _files.Check]:
 def fetch() -> None:
     from torchvision.datasets import CIFAR100
 
-    files = {f"cifar-100-python/{name}": folder() / name for name in (*MD5, "meta")}  # meta is for torchvision itself
+    files = {f"cifar-100-python/{name}": folder() / name for name in (*MD5, "meta")}  # only torchvision needs meta
     _files.download("cifar-100-python", lambda root: CIFAR100(root, download=True), files)
 
 
 @cache
 def read_files(folder: Path) -> tuple[np.ndarray, np.ndarray, int]:
-    """Images [60000, 3072] uint8 and labels [60000], and how many of them are training images, which come first.
+    """Read images [60000, 3072] uint8, labels [60000], and the number of training images, which come first.
 
-    Unpickling runs what the file says, so it must have passed its check.
+    Unpickling can run any code, so the file must have passed its check.
     """
     train, test = (pickle.loads((folder / name).read_bytes(), encoding="latin1") for name in MD5)
     images = np.concatenate([train["data"], test["data"]])
@@ -54,12 +54,12 @@ def read_files(folder: Path) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def open_five(tasks: int, seed: int) -> Stream:
-    """Task t distinguishes the classes 5t … 5t + 4 in CIFAR's own order, as in GEM's code; only their logits count."""
+    """Return a stream in which task t distinguishes the classes 5t … 5t + 4, in CIFAR's order, as in GEM's code."""
     return _open(tasks, 5)
 
 
 def open_ten(tasks: int, seed: int) -> Stream:
-    """Task t distinguishes the classes 10t … 10t + 9."""
+    """Return a stream in which task t distinguishes the classes 10t … 10t + 9."""
     return _open(tasks, 10)
 
 
@@ -79,8 +79,8 @@ def _open(tasks: int, per_task: int) -> Stream:
 
 _DATASET = Dataset("cifar100", "CIFAR-100", folder, find_problem, fetch, "169 MB to download, 186 MB on disk")
 _PAPER = {"network": "conv5", "tasks": 20, "iterations": 100, "batch_size": 25, "memory": 64}
-# Found on held-out images with seed 0, 2 tasks × 100 steps. Accuracy at 0.003 / 0.01 / 0.03 / 0.1: single 57.0 / 53.4 /
-# 50.8 / 47.8, GEM at strength 0.3 61.4 / 64.8 / 51.2 / 54.0. The others have GEM's rate and were not searched.
+# Chosen on held-out images with seed 0, 2 tasks × 100 steps. Accuracy at 0.003 / 0.01 / 0.03 / 0.1: single 57.0 / 53.4 /
+# 50.8 / 47.8, GEM at strength 0.3 61.4 / 64.8 / 51.2 / 54.0. Other methods use GEM's rate and were not searched.
 _RATES = {"single": 0.003, **dict.fromkeys(("gem", "agem", "er", "ewc", "mer", "independent"), 0.01)}
 
 for _name, _per_task, _tasks, _open_stream in (

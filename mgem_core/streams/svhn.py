@@ -1,6 +1,6 @@
 """SVHN (Netzer et al. 2011): photographed house numbers. A domain of digit_five.py.
 
-The files that torchvision downloads; or, if none of them is there, a sample of the images in digit-five/svhn.npz.
+Uses the files that torchvision downloads, or, if there are none, a sample of the images in digit-five/svhn.npz.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ IMAGES = {"usps.bz2": 7291, "usps.t.bz2": 2007}
 
 @_files.once_per_file
 def read_file(path: Path) -> Images:
-    """Each line has a label from 1 to 10 and 256 values from −1 to 1 as 1:value, 2:value, …"""
+    """Read lines of a label from 1 to 10 and 256 values from −1 to 1, as 1:value, 2:value, …"""
     words = bz2.decompress(path.read_bytes()).replace(b":", b" ").split()
     table = np.array(words, dtype=np.float32).reshape(-1, 1 + 2 * SIDE**2)
     pixels = (table[:, 2::2] + 1) / 2 * 255
@@ -30,13 +30,13 @@ def read() -> Parts:
 
 
 def find_damage(path: Path) -> str:
-    path.stat()  # raises if it is not there
+    path.stat()  # raises if the file does not exist
     try:
         labels = read_file(path).labels
-    except (OSError, EOFError, ValueError) as error:  # bz2 compares the content with a checksum
-        if isinstance(error, OSError) and error.errno:  # it is the disk that failed
+    except (OSError, EOFError, ValueError) as error:  # bz2 verifies a checksum
+        if isinstance(error, OSError) and error.errno:  # the disk failed, not the file
             raise
-        return "it is truncated, or its content does not fit its checksum"
+        return "it is truncated, or its checksum is wrong"
     if not np.isin(labels, range(CLASSES)).all():
         return f"it has labels that are not from 1 to {CLASSES}"
     return "" if len(labels) == IMAGES[path.name] else f"it has {len(labels)} digits, not {IMAGES[path.name]}"
@@ -58,7 +58,7 @@ def find_problem(thorough: bool = False) -> str:
 
 @_files.explain_unreadable
 def version() -> str:
-    """Which files there are: others than those that torchvision downloads are accepted, if they have as many digits."""
+    """Return a fingerprint of the files: files other than torchvision's are accepted if they have as many digits."""
     files = (data_root() / name for name in IMAGES)
     return "-".join(_files.md5_of(file)[:8] for file in files if _files.is_there(file))
 

@@ -1,5 +1,5 @@
-"""A `RunConfig` → events: the training loop and what it measures.
+"""Train a `RunConfig` and yield events: the training loop and its measurements.
 
 `engine.run` yields the events of a run. `evaluation` computes accuracies, `probes` and `step_means` measure steps, and
-`checkpoints` hold everything that an interrupted run needs to go on with the same numbers.
+`checkpoints` hold everything that an interrupted run needs to continue with the same numbers.
 """

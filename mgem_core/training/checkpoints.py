@@ -1,7 +1,7 @@
-"""A run's state as bytes, and back: a checksum of everything, a header that identifies the run, and the state itself.
+"""Checkpoints: the state of a run as bytes, with a checksum and a header that identifies the run.
 
-A checkpoint that does not fit is refused with a reason: a run must only continue from its own, complete state. The header
-can be read without torch.
+A run must only continue from its own, complete state, so any other checkpoint is refused with a reason. The header can be
+read without torch.
 """
 
 import hashlib
@@ -19,23 +19,23 @@ MAGIC = b"mgem checkpoint 2\n"  # 2: with a checksum and the run's key
 
 
 class UnusableCheckpointError(ValueError):
-    """Why a run cannot continue from a checkpoint; the message completes a sentence that begins "its checkpoint …"."""
+    """A run cannot continue from a checkpoint. The message completes a sentence that begins "its checkpoint …"."""
 
 
 @dataclass(frozen=True)
 class Header:
-    key: str  # of the run: its config, code, library versions and device
+    key: str  # of the run: names its config, code, library versions and device
     config: str  # as JSON
     task: int  # the next step to take
     step: int
-    events: int  # number of events yielded before, without Started
+    events: int  # number of events before this checkpoint, without Started
 
 
 def check_writable(path: Path) -> None:
-    """Raise UsageError at the start of a run, not at the end of its first task, if the checkpoint cannot be written."""
+    """Raise UsageError if the checkpoint cannot be written, before the run starts and not after its first task."""
     try:
         if path.exists() and not path.is_file():
-            raise UsageError(f"checkpoint is {str(path)!r}, which is no regular file; give the name of one.")
+            raise UsageError(f"checkpoint is {str(path)!r}, which is not a regular file; give the name of a file.")
         partial_of(path).touch()
         partial_of(path).unlink()
     except OSError as error:
@@ -43,27 +43,28 @@ def check_writable(path: Path) -> None:
 
 
 def read_file(path: Path, config: RunConfig) -> bytes:
-    """Read the checkpoint that a user wants to resume. Any other file, or a run with other settings, is a UsageError."""
+    """Read the checkpoint that a user wants to resume; raise UsageError if it is another file or has other settings."""
     if not path.is_file():
-        raise UsageError(f"resume is {str(path)!r}, but there is no such file; leave it out to start anew.")
+        raise UsageError(f"resume is {str(path)!r}, but there is no such file; leave it out to start a new run.")
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"resume is {str(path)!r}, but it cannot be read: {error.strerror}.") from None
     if not content.startswith(MAGIC):
-        raise UsageError(f"resume is {str(path)!r}, which is no checkpoint of a run, or one of another version of mgem.")
+        raise UsageError(f"resume is {str(path)!r}, which is not a checkpoint, or was written by another version of mgem.")
     try:
         saved = RunConfig.model_validate_json(read_header(content).config).canonical()
-    except ValueError:  # damaged: the run will start again
+    except ValueError:  # the file is damaged, so the run will start from the beginning
         return content
     for name, value in config.canonical():
         if (old := getattr(saved, name)) != value:
-            raise UsageError(f"resume is {str(path)!r}, a run with {name} {old!r}, not {value!r}; give the same settings.")
+            problem = f"but that run has {name} {old!r}, not {value!r}"
+            raise UsageError(f"resume is {str(path)!r}, {problem}; give the same settings.")
     return content
 
 
 def pack(header: Header, state: dict[str, Any]) -> bytes:
-    """The bytes of a checkpoint: magic, SHA-256 of all that follows, header, state."""
+    """Return the bytes of a checkpoint: magic number, SHA-256 of the rest, header, state."""
     import torch
 
     payload = io.BytesIO()
@@ -74,12 +75,12 @@ def pack(header: Header, state: dict[str, Any]) -> bytes:
 
 
 def read_header(content: bytes) -> Header:
-    """The header of a complete checkpoint; anything else raises UnusableCheckpointError."""
+    """Return the header of a complete checkpoint; raise UnusableCheckpointError for anything else."""
     return _parts(content)[0]
 
 
 def unpack(content: bytes, config: RunConfig, key: str) -> tuple[Header, dict[str, Any]]:
-    """The state of the run with this key, in the CPU's memory."""
+    """Return the state of the run with this key, in CPU memory."""
     import torch
 
     header, payload = _parts(content)
@@ -87,15 +88,15 @@ def unpack(content: bytes, config: RunConfig, key: str) -> tuple[Header, dict[st
         same = header.config == config.model_dump_json()
         other = "other code, other library versions or another kind of device" if same else "a run with other settings"
         raise UnusableCheckpointError(f"was written by {other}")
-    steps = config.iterations if header.task < config.tasks else 0  # after the last task, there is no more step
+    steps = config.iterations if header.task < config.tasks else 0  # after the last task, there is no next step
     if header.task > config.tasks or header.step > steps:
-        raise UnusableCheckpointError(f"is damaged: it stands at step {header.step} of task {header.task + 1}")
+        raise UnusableCheckpointError(f"is damaged: it claims step {header.step} of task {header.task + 1}")
     try:
         state = torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True)
     except Exception as error:  # unpickling may raise anything
         raise UnusableCheckpointError(f"is damaged ({type(error).__name__})") from None
     if not isinstance(state, dict):
-        raise UnusableCheckpointError("is damaged: it holds no state")
+        raise UnusableCheckpointError("is damaged: it contains no state")
     return header, state
 
 
@@ -105,7 +106,7 @@ def _parts(content: bytes) -> tuple[Header, bytes]:
         raise UnusableCheckpointError("is damaged, or was written by another version of mgem")
     checked = content[start:]
     if hashlib.sha256(checked).digest() != content[len(MAGIC) : start]:
-        raise UnusableCheckpointError("is damaged: its checksum does not fit")
+        raise UnusableCheckpointError("is damaged: its checksum is wrong")
     first, _, payload = checked.partition(b"\n")
     try:
         header = Header(**json.loads(first))

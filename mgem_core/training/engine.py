@@ -1,4 +1,4 @@
-"""run(config) → events: steps, some of which are probed; each task ends with an evaluation and a checkpoint."""
+"""The training loop: it takes steps, probes some of them, and ends each task with an evaluation and a checkpoint."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from mgem_core.training import checkpoints, probes
 from mgem_core.training.evaluation import Evaluation
 from mgem_core.training.step_means import StepMeans
 
-CODE_IS_UNCHANGED = not code_has_changed()  # since mgem_core was imported: this process runs the code that its keys name
+CODE_IS_UNCHANGED = not code_has_changed()  # since mgem_core was imported, so the keys name the code that this process runs
 
 
 def run(
@@ -44,17 +44,20 @@ def run(
     checkpoint_seconds: float = 30.0,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
-    """Train as `config` says and yield events.
+    """Train the run that `config` describes and yield its events.
 
-    On the same machine, with the same torch build and number of threads, the same config yields the same numbers to the
-    last bit, interrupted or not.
+    On the same machine, with the same torch build and number of threads, the same config yields bit-identical numbers,
+    interrupted or not.
 
-    State is saved to the file `checkpoint` (or handed to it as bytes, if it is a function) after every task and every
-    `checkpoint_seconds` in between. `resume` continues from such a file or bytes; later checkpoints go
-    to the same file unless `checkpoint` names another. A checkpoint that is damaged or was written by other code is set
-    aside, and the run starts from the beginning, with the reason in Started.notice. A request that cannot be met raises
-    UsageError here, before anything runs. When `is_cancelled` becomes true, RunCancelledError is raised soon, also in the
-    middle of a long measurement.
+    Args:
+        checkpoint: the file to which the state is saved, or a function that receives it as bytes. The state is saved after
+            every task and every `checkpoint_seconds` in between. Default: the file that is resumed, if any.
+        resume: a checkpoint (file or bytes) to continue from. If it is damaged or was written by other code, it is set
+            aside, and the run starts from the beginning, with the reason in Started.notice.
+        is_cancelled: when it returns True, RunCancelledError is raised soon, even during a long measurement.
+
+    Raises:
+        UsageError: the request cannot be met. It is raised by this call, before training starts.
     """
     if not CODE_IS_UNCHANGED:
         raise UsageError("the code of mgem was edited while this process loaded it; start the process again.")
@@ -75,18 +78,18 @@ def run(
             try:
                 training.restore(content)
             except checkpoints.UnusableCheckpointError as error:
-                aside = f" It was set aside as {set_aside(file)}." if file else ""
-                training = make()  # anew, because restoring may have changed some of the state
-                training.notice = f"It started again from the beginning: its checkpoint {error}.{aside}"
+                aside = f" The file was renamed to {set_aside(file)}." if file else ""
+                training = make()  # a new one, because restoring may have changed some of the state
+                training.notice = f"The run started again from the beginning: its checkpoint {error}.{aside}"
     return training.events()
 
 
 class RunCancelledError(Exception):
-    """The caller does not want the run any more."""
+    """The caller has cancelled the run."""
 
 
 def _check_cancelled(is_cancelled: Callable[[], bool]) -> None:
-    """A function, not a method: what a run holds must not hold the run, whose memory would be freed late."""
+    """Raise RunCancelledError if the run was cancelled. Not a method: a reference cycle would delay freeing memory."""
     if is_cancelled():
         raise RunCancelledError
 
@@ -109,13 +112,13 @@ class _Run:
         self.task = self.step = 0  # the next step to take
         self.R = np.full((config.tasks, config.tasks), np.nan)
         self.validation_acc = math.nan
-        self.seconds = self.step_seconds = 0.0  # spent before a resume; spent in steps
-        self.yielded = 0  # events, without Started
+        self.seconds = self.step_seconds = 0.0  # total before a resume; in training steps
+        self.yielded = 0  # number of events, without Started
         for task in range(config.tasks):
             self.learner.check(task, self._shown(task))
 
     def events(self) -> Iterator[Event]:
-        """All events. While the caller handles one, torch has the caller's number of threads again."""
+        """Yield all events. While the caller handles one, torch has the caller's number of threads again."""
         events = self._events()
         try:
             while True:
@@ -139,7 +142,7 @@ class _Run:
         yield self._finished()
 
     def _tasks(self) -> Iterator[Event]:
-        """The events of all tasks that are left: of the steps of each, then its row of R."""
+        """Yield the events of all remaining tasks: for each, those of its steps, then its row of R."""
         self.status: Literal["finished", "diverged", "failed"] = "finished"
         self.message = ""
         try:
@@ -147,7 +150,8 @@ class _Run:
                 yield from self._steps()
                 row = np.array([self._accuracy(task) for task in range(self.config.tasks)])
                 self.learner.finish_task(self.task, self._shown(self.task))
-                yield TaskLearned(self.task, row, self._elapsed())  # before saving: better twice than never
+                # Before saving: after a crash in between, the event is repeated, not missing.
+                yield TaskLearned(self.task, row, self._elapsed())
                 self.R[self.task] = row
                 self.task, self.step = self.task + 1, 0
                 self._save()
@@ -165,7 +169,7 @@ class _Run:
         return f"after {self.step} steps of task {self.task + 1}"
 
     def _images(self, task: int, step: int) -> NDArray[np.int64]:
-        """The indices of the images of one step; each pass over the training set has its own random order."""
+        """Return the indices of the images of one step; each pass over the training set has its own random order."""
         train, size = self.stream.tasks[task].train, self.config.batch_size
         first, start = divmod(step * size, len(train))
         images = train[_shuffled(self.config.seed, task, first, len(train))[start : start + size]]
@@ -175,7 +179,7 @@ class _Run:
         return images
 
     def _shown(self, task: int) -> NDArray[np.int64]:
-        """The indices of the different images that a task shows, in the order of the first pass."""
+        """Return the indices of the distinct images that a task shows, in the order of the first pass."""
         train, steps = self.stream.tasks[task].train, self.config.iterations * self.config.batch_size
         return train[_shuffled(self.config.seed, task, 0, len(train))[:steps]]
 
@@ -212,7 +216,7 @@ class _Run:
 
     def _finished(self) -> Finished:
         acc, fwd, bwd = acc_fwd_bwd(self.R)
-        if not shares_network(self.config.method):  # without sharing there is no transfer
+        if not shares_network(self.config.method):  # without shared parameters there is no transfer
             fwd = bwd = math.nan
         steps = self.task * self.config.iterations + self.step
         weights = hashlib.sha256()
@@ -241,16 +245,16 @@ class _Run:
             if self.R.shape != (self.config.tasks,) * 2 or self.R.dtype != float or not np.isnan(unknown).all():
                 raise ValueError("R")
             if not ((known >= 0) & (known <= 100)).all():
-                raise ValueError("an accuracy out of its range")
+                raise ValueError("an accuracy is out of range")
             if not (0 <= self.seconds < math.inf and 0 <= self.step_seconds < math.inf):
-                raise ValueError("a time out of its range")
+                raise ValueError("a time is out of range")
             shown = [self._shown(task) for task in range(self.task)]
             self.learner.restore(state["learner"], shown, self.task * self.config.iterations + self.step)
-        except Exception as error:  # the content may raise anything; in each case the run must not continue from it
+        except Exception as error:  # any content may be in the file; if it raises, the run must not continue from it
             raise checkpoints.UnusableCheckpointError(f"is damaged ({type(error).__name__}: {error})") from None
 
 
 @lru_cache(maxsize=8)
 def _shuffled(seed: int, task: int, number: int, images: int) -> NDArray[np.int64]:
-    """The order in which pass `number` of a task goes through its images."""
+    """Return the order of the images in pass `number` of a task."""
     return rng(seed, "order", task, number).permutation(images)

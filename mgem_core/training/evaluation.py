@@ -18,14 +18,14 @@ from mgem_core.streams._stream import Batch, Stream
 
 
 class Evaluation:
-    """What a run measures on whole sets; `check_cancelled` is called between passes, so that it may raise."""
+    """Measurements on whole sets of images; `check_cancelled` is called between passes and may raise."""
 
     def __init__(self, config: RunConfig, stream: Stream, check_cancelled: Callable[[], None] = lambda: None):
         self.config, self.stream, self.check_cancelled = config, stream, check_cancelled
 
     @torch.no_grad()
     def accuracy(self, network: nn.Module, task: int, part: Literal["test", "validation"] = "test") -> float:
-        """Percent of the images in that part of the task that are classified correctly."""
+        """Return the percentage of images in that part of the task that are classified correctly."""
         network.eval()
         images = getattr(self.stream.tasks[task], part)
         correct, is_finite = torch.zeros((), device=self.stream.device), torch.ones((), device=self.stream.device)
@@ -38,11 +38,11 @@ class Evaluation:
         network.train()
         right, finite = torch.stack([correct, is_finite]).tolist()  # one transfer from a GPU
         if not finite:
-            raise FloatingPointError("the network's answers are not finite")
+            raise FloatingPointError("the outputs of the network are not finite")
         return float(100 * right / len(images))
 
     def true_gradient(self, network: nn.Module, task: int) -> Gradient:
-        """The gradient on the training set of a task, or on a fixed random part of one that is large."""
+        """Return the gradient on the training set of a task, or on a fixed random sample of a large one."""
         images = self._probed_images(task)
         return full_gradient(network, self._passes(task, "train", images), len(images))
 

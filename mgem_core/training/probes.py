@@ -1,4 +1,4 @@
-"""Probes and snapshots: one step compared with the gradients of all tasks, taken at the parameters where it started."""
+"""Probes and snapshots: compare one step with the gradients of all tasks at the parameters where it starts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from mgem_core.training.evaluation import Evaluation
 
 @dataclass(frozen=True)
 class Measurement:
-    """Gradients taken before a step, at the same parameters as the gradient of the step."""
+    """Gradients measured before a step, at the same parameters as the gradient of the step."""
 
     is_probe: bool
-    past: list[Gradient]  # g_s of every past task
+    past: list[Gradient]  # g_s of each past task
     current: Gradient  # g_t
-    rows: list[Gradient]  # memory rows for a snapshot; empty if there is none
-    sizes: NDArray[np.int64]  # [S, K], their sample counts
+    rows: list[Gradient]  # memory rows for a snapshot; empty if none is taken
+    sizes: NDArray[np.int64]  # sample counts of the memory rows [S, K]
 
     def events(self, task: int, step: int, taken: Step) -> Iterator[Probed | Snapped]:
-        """The events of the step that was taken."""
+        """Return the events of the step that was taken."""
         if self.is_probe:
             yield self._probed(task, step, taken)
         if self.rows:
@@ -55,7 +55,7 @@ class Measurement:
 
 
 def prepare(config: RunConfig, learner: Learner, evaluation: Evaluation, task: int, step: int) -> Measurement | None:
-    """The gradients with which a step will be compared, if it is to be probed or snapped; otherwise None."""
+    """Measure the gradients for the next step if it will be probed or recorded; otherwise return None."""
     probe = bool(config.probe_every) and step % config.probe_every == 0
     snap = uses(config.method, "snap_every") and config.snap_every and step % config.snap_every == 0
     if not (probe or snap) or task == 0 or not shares_network(config.method):

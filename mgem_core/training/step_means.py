@@ -1,4 +1,4 @@
-"""What a Stepped event says of the steps since the last one."""
+"""Means over steps, for Stepped events."""
 
 import math
 
@@ -11,7 +11,7 @@ from mgem_core.learners._learner import Step
 class StepMeans:
     """Means over the steps since the last Stepped event.
 
-    Losses stay on the device until somebody needs them, because reading each of them would make a GPU wait.
+    Losses stay on the device until they are needed, because reading each of them would make a GPU wait.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class StepMeans:
         self.unread.append(step.loss)
 
     def read_losses(self) -> None:
-        """Raise FloatingPointError if a loss is not finite."""
+        """Read the losses from the device; raise FloatingPointError if one is not finite."""
         losses = torch.stack(self.unread).tolist() if self.unread else []
         if not all(map(math.isfinite, losses)):
             raise FloatingPointError("the loss is not finite")

@@ -1,4 +1,4 @@
-"""The network boundary, called as a server calls it: which requests reach the dashboard, and how others are answered."""
+"""The network boundary, called like a server does: which requests reach the dashboard, and the response to others."""
 
 import asyncio
 import os
@@ -18,14 +18,14 @@ PROXY = frozenset({"lab.example.org"})
 
 
 async def dashboard(scope, receive, send):
-    """What is behind the boundary: it answers every request with its path."""
+    """Act as the dashboard behind the boundary: answer every request with its path."""
     await PlainTextResponse(f"dashboard {scope['path']}")(scope, receive, send)
 
 
 class Answer:
     def __init__(self, messages):
         start, *bodies = messages
-        if start["type"] == "websocket.close":  # before it was accepted: servers answer with 403
+        if start["type"] == "websocket.close":  # closed before it was accepted; servers answer with 403
             start = {"status": 403, "headers": []}
         self.status = start["status"]
         self.headers = {name.decode(): value.decode() for name, value in start["headers"]}
@@ -41,7 +41,7 @@ class Answer:
 
 
 def call(app, target="/", method="GET", kind="http", client="127.0.0.1", body=b"", host="127.0.0.1:8501", **headers):
-    """Send a request to an ASGI app. Headers are keywords; a header None is left out."""
+    """Send a request to an ASGI app. Headers are given as keywords; a header that is None is left out."""
     path, _, query = target.partition("?")
     headers = {"host": host, **headers}
     scope = {
@@ -74,7 +74,7 @@ both_kinds = pytest.mark.parametrize("kind", ["http", "websocket"])
 
 @both_kinds
 @pytest.mark.parametrize("host", ["127.0.0.1:8501", "localhost:8501", "LOCALHOST", "localhost.", "[::1]:8501", "127.0.0.2"])
-def test_own_names_are_answered(kind, host):
+def test_requests_to_own_names_are_answered(kind, host):
     assert call(guard_network(dashboard), kind=kind, host=host, origin=f"http://{host}").reached_dashboard
 
 
@@ -82,7 +82,7 @@ def test_own_names_are_answered(kind, host):
 @pytest.mark.parametrize(
     "host", ["evil.test:8501", "127.0.0.1.evil.test", "localhost.evil.test", "192.168.1.5:8501", "a@localhost", "", None]
 )
-def test_a_rebound_name_is_refused_and_the_remedy_is_named(kind, host):
+def test_dns_rebinding_is_refused_with_a_remedy(kind, host):
     answer = call(guard_network(dashboard), kind=kind, host=host, origin=host and f"http://{host}")
     assert answer.status == 403
     assert "mgem dashboard --host NAME" in answer.text or host is None or kind == "websocket"
@@ -106,14 +106,14 @@ def test_pages_of_other_origins_are_refused(kind, method, origin):
     assert origin in answer.text or kind == "websocket"
 
 
-def test_default_ports_may_be_left_out_of_host_and_origin():
+def test_default_ports_are_optional_in_host_and_origin():
     app = guard_network(dashboard, proxies=PROXY)
     assert call(app, host="localhost:80", origin="http://localhost").reached_dashboard
     assert call(app, host="lab.example.org", origin="https://lab.example.org:443").reached_dashboard
 
 
 @both_kinds
-def test_the_name_of_a_proxy_is_answered_when_it_was_given(kind):
+def test_configured_proxy_name_is_answered(kind):
     request = {"kind": kind, "client": "10.1.2.3", "origin": "https://lab.example.org"}
     assert call(guard_network(dashboard, proxies=PROXY), host="lab.example.org", **request).reached_dashboard
     assert call(guard_network(dashboard, proxies=PROXY), host="127.0.0.1:8501", **request).reached_dashboard
@@ -123,7 +123,7 @@ def test_the_name_of_a_proxy_is_answered_when_it_was_given(kind):
 
 @both_kinds
 @pytest.mark.parametrize("client", ["192.168.1.7", "2001:db8::1", "::ffff:192.168.1.7", None])
-def test_without_a_token_other_computers_are_refused(kind, client):
+def test_other_computers_are_refused_without_a_token(kind, client):
     answer = call(guard_network(dashboard), kind=kind, client=client)
     assert answer.status == 403
     assert "same computer" in answer.text or kind == "websocket"
@@ -135,19 +135,19 @@ def test_this_computer_is_answered(client):
 
 
 @pytest.mark.parametrize("host", ["192.168.1.5:8501", "[2001:db8::1]:8501", socket.gethostname()])
-def test_with_a_token_the_computers_addresses_and_name_are_answered(host):
+def test_addresses_and_name_are_answered_with_a_token(host):
     app = guard_network(dashboard, has_token=True)
     assert call(app, host=host, client="192.168.1.7").reached_dashboard
     assert call(app, host="evil.test", client="192.168.1.7").status == 403
 
 
 @pytest.mark.parametrize("path", ["/_stcore/agent/interact", "/_stcore/agent/mcp", "/prefix/_stcore/agent/openapi.json"])
-def test_the_agent_api_is_off_whatever_the_settings_are(path):
+def test_agent_api_is_always_off(path):
     assert call(guard_network(dashboard), path).text == "This dashboard has no agent API.\n"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8501", "evil.test"])
-def test_every_response_forbids_frames_and_requests_to_other_hosts(host):
+def test_every_response_has_security_headers(host):
     headers = call(guard_network(dashboard), host=host).headers
     assert "frame-ancestors 'self'" in headers["content-security-policy"]
     assert "default-src 'self'" in headers["content-security-policy"]
@@ -167,7 +167,7 @@ def gated():
 @pytest.mark.parametrize(
     "target", ["/", "/explore?sweep=s1", "/app/static/plotly.min.js", "/media/a.pdf", "/_stcore/host-config"]
 )
-def test_without_the_cookie_every_path_shows_the_token_page(gated, target):
+def test_every_path_shows_the_token_page_without_cookie(gated, target):
     answer = call(gated, target)
     assert answer.status == 403
     assert 'type="password"' in answer.text
@@ -175,14 +175,14 @@ def test_without_the_cookie_every_path_shows_the_token_page(gated, target):
     assert "set-cookie" not in answer.headers
 
 
-def test_without_the_cookie_websockets_and_uploads_are_refused(gated):
+def test_websockets_and_uploads_are_refused_without_cookie(gated):
     assert call(gated, "/_stcore/stream", kind="websocket").status == 403
     assert call(gated, f"/_stcore/stream?token={TOKEN}", kind="websocket").status == 403
     assert call(gated, "/_stcore/upload_file/a/b", method="PUT").status == 403
     assert call(gated, "/_stcore/health").reached_dashboard
 
 
-def test_the_token_in_the_url_sets_the_cookie_and_is_removed_from_the_url(gated):
+def test_token_in_the_url_sets_the_cookie_and_is_removed(gated):
     answer = call(gated, f"/explore?token={TOKEN}&sweep=s1&plots=Frontier&plots=Map")
     assert answer.status == 303
     assert answer.headers["location"] == "./explore?sweep=s1&plots=Frontier&plots=Map"
@@ -193,7 +193,7 @@ def test_the_token_in_the_url_sets_the_cookie_and_is_removed_from_the_url(gated)
         assert call(gated, "/explore", kind=kind, cookie=answer.cookie).reached_dashboard
 
 
-def test_the_token_in_the_form_sets_the_cookie(gated):
+def test_token_in_the_form_sets_the_cookie(gated):
     form = {"method": "POST", "content_type": "application/x-www-form-urlencoded"}
     answer = call(gated, "/runs?list=Sweeps", body=urlencode({"token": f" {TOKEN} "}).encode(), **form)
     assert (answer.status, answer.headers["location"]) == (303, "./runs?list=Sweeps")
@@ -201,7 +201,7 @@ def test_the_token_in_the_form_sets_the_cookie(gated):
 
 
 @pytest.mark.parametrize("wrong", ["wrong", "", "ü", TOKEN[:-1], "x" * 10_000])
-def test_a_wrong_token_shows_the_page_with_a_message(gated, wrong):
+def test_wrong_token_shows_an_error(gated, wrong):
     form = {"method": "POST", "content_type": "application/x-www-form-urlencoded"}
     body = urlencode({"token": wrong})
     for answer in (call(gated, f"/?{body}"), call(gated, body=body.encode(), **form)):
@@ -210,7 +210,7 @@ def test_a_wrong_token_shows_the_page_with_a_message(gated, wrong):
         assert "set-cookie" not in answer.headers
 
 
-def test_the_cookie_of_another_token_or_port_is_refused(gated):
+def test_cookie_of_another_token_or_port_is_refused(gated):
     cookie = call(require_token(dashboard, token="another"), "/?token=another").cookie
     assert call(gated, cookie=cookie).status == 403
     right = call(gated, f"/?token={TOKEN}").cookie
@@ -218,7 +218,7 @@ def test_the_cookie_of_another_token_or_port_is_refused(gated):
     assert call(gated, cookie=f"mgem_token_8501={TOKEN}").status == 403
 
 
-def test_the_redirect_stays_on_this_server(gated):
+def test_redirect_stays_on_this_server(gated):
     for target in ("//evil.test", "//evil.test/a", "/\\evil.test", "/a//evil.test"):
         location = call(gated, f"{target}?token={TOKEN}").headers["location"]
         assert location.startswith("./")
@@ -228,22 +228,22 @@ def test_the_redirect_stays_on_this_server(gated):
 # File descriptors
 
 
-def test_few_descriptors_refuse_new_pages_and_websockets_but_not_open_pages(capsys):
+def test_descriptor_shortage_refuses_only_new_pages(capsys):
     app = guard_descriptors(dashboard, lambda: "Too few are left.")
     assert call(app, kind="websocket").status == 403
     answer = call(app, accept="text/html,application/xhtml+xml")
     assert (answer.status, answer.text) == (503, "Too few are left.\n")
     assert answer.headers["connection"] == "close"
     assert call(app, "/media/plot.png", accept="*/*").reached_dashboard
-    assert capsys.readouterr().err == "mgem: Too few are left.\n"  # once, not for every request
+    assert capsys.readouterr().err == "mgem: Too few are left.\n"  # printed once, not for every request
 
 
-def test_enough_descriptors_refuse_nothing():
+def test_nothing_is_refused_with_enough_descriptors():
     assert descriptors.descriptor_shortage() == ""
     assert call(guard_descriptors(dashboard), accept="text/html").reached_dashboard
 
 
-def test_a_shortage_is_noticed_before_none_is_left_and_ends_when_some_are_closed(monkeypatch):
+def test_descriptor_shortage_is_detected_in_time_and_ends(monkeypatch):
     limit = len(os.listdir("/dev/fd")) * 2 + 64
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, limit))
     opened = []
@@ -263,7 +263,7 @@ def test_a_shortage_is_noticed_before_none_is_left_and_ends_when_some_are_closed
     ("before", "after"),
     [((256, 4096), 4096), ((256, resource.RLIM_INFINITY), 8192), ((256, 256), None), ((20_000, 20_000), None)],
 )
-def test_the_limit_is_raised_where_the_system_allows_it(monkeypatch, before, after):
+def test_descriptor_limit_is_raised(monkeypatch, before, after):
     calls = []
     monkeypatch.setattr(resource, "getrlimit", lambda kind: before)
     monkeypatch.setattr(resource, "setrlimit", lambda kind, limits: calls.append(limits))

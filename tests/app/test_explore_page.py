@@ -187,7 +187,7 @@ def test_a_damaged_store_stops_the_page_with_one_sentence(tmp_path, monkeypatch)
     (tmp_path / "runs.db").write_bytes(b"no database" * 1000)
     page = open_explore()
     assert len(page.error) == 1
-    assert "is damaged or no store of mgem" in page.error[0].value
+    assert "is damaged or not a store of mgem" in page.error[0].value
 
 
 def test_a_runner_that_cannot_work_is_reported(store, monkeypatch):

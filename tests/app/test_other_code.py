@@ -1,4 +1,4 @@
-"""What the pages show of runs that wait for other code than this server has."""
+"""The pages, with runs that wait for other code than this server has."""
 
 import pytest
 import runner_process
@@ -24,7 +24,7 @@ def outdated(store, monkeypatch):
     return sweep
 
 
-def test_explore_offers_to_request_them_again(store, outdated):
+def test_explore_offers_to_request_waiting_runs_again(store, outdated):
     page = open_page("explore")
     assert f"4 runs wait: {MESSAGE}" in texts(page)
     press(page, "Request them again")
@@ -32,9 +32,9 @@ def test_explore_offers_to_request_them_again(store, outdated):
     assert MESSAGE not in texts(run_page(page))
 
 
-def test_runs_lists_them_and_resumes_them(store, outdated):
+def test_runs_page_lists_and_resumes_waiting_runs(store, outdated):
     page = open_page("runs", runs="r1,r2")
-    assert tables(page).count("queued, for other code") == 4
+    assert tables(page).count("queued for other code") == 4
     press(page, "Resume")
     assert store.requested_with_other_code() == [3, 4]
     assert "This run waits: it was requested with other code" in texts(open_page("runs", runs="r3"))
@@ -43,7 +43,7 @@ def test_runs_lists_them_and_resumes_them(store, outdated):
 
 @pytest.fixture
 def started(store, monkeypatch):
-    """The runners that are started while one of another version is alive."""
+    """Collect the runners that are started while one of another version is alive."""
     started = []
     monkeypatch.setattr(runner_process, "ensure_runner", work.ensure_runner)
     monkeypatch.setattr(work.subprocess, "Popen", lambda *command, **options: started.append(command))
@@ -53,16 +53,16 @@ def started(store, monkeypatch):
     lock.release()
 
 
-def test_a_live_runner_of_another_version_is_shown_while_runs_wait_for_it(store, started):
+def test_runner_of_another_version_is_shown_while_runs_wait(store, started):
     store.submit(SPEC)
     page = open_page("explore")
     assert "Waiting for another version to finish: process 77 uses other code, libraries or data." in texts(page).replace(
         "\\", ""
     )
-    assert len(started) >= 1  # one that asks it to end, and waits for that
+    assert len(started) >= 1  # the new runner asks it to end, and waits
 
 
-def test_a_live_runner_of_another_version_is_left_in_peace_otherwise(store, started, monkeypatch):
+def test_runner_of_another_version_is_otherwise_left_alone(store, started, monkeypatch):
     store.submit(SPEC)
     monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     for name in ("explore", "runs"):

@@ -25,14 +25,14 @@ def ids(store, **fields):
     return [row["id"] for row in find(store, **fields)]
 
 
-def test_the_newest_runs_are_listed_first_and_all_are_counted(store):
+def test_newest_runs_come_first_and_all_are_counted(store):
     store.submit(SPEC)
     assert ids(store) == [4, 3, 2, 1]
     rows, total = store.find_runs(RunFilter(), 3)
     assert ([row["id"] for row in rows], total) == ([4, 3, 2], 4)
 
 
-def test_every_word_must_be_found_somewhere_in_a_run(store):
+def test_every_search_word_must_match(store):
     store.submit(SPEC)
     store.submit(SweepSpec(base={**SPEC.base, "benchmark": "mnist5k-rotations"}))
     store.end(store.claim()[0], "failed", "Out of *100%* luck.")
@@ -45,7 +45,7 @@ def test_every_word_must_be_found_somewhere_in_a_run(store):
         assert ids(store, text=nobody) == []
 
 
-def test_filters_add_up(store):
+def test_filters_are_combined(store):
     first = store.submit(SPEC)
     store.submit(SweepSpec(base={**SPEC.base, "benchmark": "mnist5k-rotations"}))
     store.cancel([1, 5])
@@ -55,7 +55,7 @@ def test_filters_add_up(store):
     assert store.benchmarks() == ["mnist5k-permutations", "mnist5k-rotations"]
 
 
-def test_rows_are_in_percent_with_a_real_minus(store):
+def test_rows_are_in_percent_with_minus_sign(store):
     store.submit(SPEC)
     finish(store, store.claim()[0], 81.234)
     store.claim()
@@ -71,11 +71,11 @@ def test_rows_are_in_percent_with_a_real_minus(store):
     assert status_text(load_runs(store, [2])[0]) == "stopping 75 %"
 
 
-def test_every_column_has_its_cell(store):
+def test_every_column_has_a_cell(store):
     store.submit(SPEC)
     assert [column["name"] for column in COLUMNS] == list(run_row(find(store)[0], None)["cells"])
 
 
-def test_a_strength_per_past_task_is_listed(store):
+def test_strengths_per_task_are_listed(store):
     store.submit(SweepSpec(base={"tasks": 3, "strength": (0.5, 0.1)}, grid=[{}, {"method": ["ewc"]}]))
     assert [run_row(row, None)["cells"]["q"]["text"] for row in find(store)] == ["—", "0.5, 0.1"]

@@ -1,4 +1,4 @@
-"""The page Runs, without a browser: what is listed and opened, and what its buttons do to the store."""
+"""The page Runs, without a browser: its lists, its details, and the effect of its buttons on the store."""
 
 import numpy as np
 import pytest
@@ -41,11 +41,11 @@ def count(store: Store) -> int:
     return sum(store.counts().values())
 
 
-def test_an_empty_store_says_so(store):
+def test_empty_store_has_a_message(store):
     assert "Nothing has been run yet" in texts(open_runs())
 
 
-def test_the_lists_say_how_many_there_are(store, finished):
+def test_lists_show_their_counts(store, finished):
     page = open_runs()
     assert "4 runs" in texts(page)
     assert "Select a run" in texts(page)
@@ -67,7 +67,7 @@ def test_filters_come_from_the_url(store, finished):
     assert "2 runs" in texts(open_runs(find="p-mGEM finished"))
 
 
-def test_unknown_runs_and_sweeps_in_the_url_are_reported_in_one_message(store, finished):
+def test_unknown_ids_in_the_url_are_reported(store, finished):
     page = open_runs(runs="r99,hello,r99999999999999999999999,r1", sweep="s7")
     assert page.warning[0].value == (
         "There is no sweep s7 in this store. There is no run r99, hello, r99999999999999999999999 in this store."
@@ -78,7 +78,7 @@ def test_unknown_runs_and_sweeps_in_the_url_are_reported_in_one_message(store, f
     assert not run_page(page).warning
 
 
-def test_one_run_is_shown_in_full(store, finished):
+def test_single_run_is_shown_in_full(store, finished):
     page = open_runs(runs="r3")
     assert "r3 · p-mGEM\\(4\\)" in page.subheader[0].value
     assert [metric.value for metric in page.metric] == ["84.00", "87.50", "−3.50", "1.5", "10.00"]
@@ -94,7 +94,7 @@ def captions_of_tasks(page: AppTest) -> list[str]:
     return [text for text in texts if text.startswith("Tasks in order")]
 
 
-def test_the_tasks_of_runs_are_named_once_unless_the_runs_differ(store, finished):
+def test_task_names_are_shown_once_unless_runs_differ(store, finished):
     assert captions_of_tasks(open_runs(runs="r1,r2")) == []  # stored without names, as by an older version
     for run, names in ((1, ("USPS", "SVHN (*)")), (2, ("USPS", "SVHN (*)")), (3, ("SVHN (*)", "USPS"))):
         store.record([(run, Started("GEM", names, 10, 1, 2, 0))])
@@ -106,23 +106,23 @@ def test_the_tasks_of_runs_are_named_once_unless_the_runs_differ(store, finished
     assert any("after SVHN (*): 90, 10; after USPS: 83, 85" in str(one.proto) for one in page.get("bidi_component"))
 
 
-def test_a_failed_run_says_why(store):
+def test_failed_run_shows_its_error(store):
     store.submit(SPEC)
     store.end(store.claim()[0], "failed", "no *luck* today.")
     page = open_runs(runs="r1")
     assert page.error[0].value == "no \\*luck\\* today."
     assert not page.metric
-    assert "there are no curves" in texts(page)
+    assert "There are no curves" in texts(page)
 
 
 def test_several_runs_are_compared(store, finished):
     page = open_runs(runs="r1,r3,r4")
     assert page.subheader[0].value == "3 runs"
-    assert {"benchmark", "tasks"} <= set(page.table[0].value["setting"])  # the same in all
+    assert {"benchmark", "tasks"} <= set(page.table[0].value["setting"])  # equal in all runs
     assert not {"strength", "modules"} & set(page.table[0].value["setting"])
 
 
-def test_many_runs_are_selected_at_once_and_deleted(store, finished):
+def test_many_runs_are_selected_and_deleted(store, finished):
     page = press(open_runs(find="p-mGEM"), "Select these 2")
     assert page.query_params["runs"] == "r4,r3"
     assert "Delete 2 runs and their results?" in texts(page)
@@ -140,7 +140,7 @@ def test_stop_and_resume(store):
     assert [button.disabled for button in page.button if button.label == "Resume"] == [True]
 
 
-def test_runs_that_have_not_ended_outlive_a_deletion(store, finished):
+def test_active_runs_are_not_deleted(store, finished):
     store.submit(SPEC, again=True)
     page = open_runs(runs="r1,r5")
     assert "1 run has not ended and will be kept" in texts(page)
@@ -149,24 +149,24 @@ def test_runs_that_have_not_ended_outlive_a_deletion(store, finished):
     assert page.query_params["runs"] == "r5"
 
 
-def test_a_sweep_is_renamed(store, finished):
+def test_sweep_is_renamed(store, finished):
     page = open_runs(list="Sweeps", sweep="s1")
     page.text_input(key="name of s1").set_value(" Better ")
     press(page, "Rename")
     assert [row["name"] for row in store.database.rows("SELECT name FROM sweeps")] == ["Better"]
 
 
-def test_deleting_a_sweep_spares_what_others_share(store, finished):
+def test_deleting_a_sweep_keeps_shared_runs(store, finished):
     store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")
     page = open_runs(list="Sweeps", sweep="s1")
     assert "2 runs that no other sweep contains" in texts(page)
-    assert "2 runs that other sweeps contain, too, will be kept" in texts(page)
+    assert "2 runs that other sweeps also contain will be kept" in texts(page)
     page = press(page, "Delete s1")
     assert [row["id"] for row in store.database.rows("SELECT id FROM runs ORDER BY id")] == [3, 4]
     assert "1 sweep" in texts(page)
 
 
-def test_a_sweep_that_runs_must_be_stopped_before_it_is_deleted(store):
+def test_active_sweep_cannot_be_deleted(store):
     store.submit(SPEC)
     store.claim()
     press(open_runs(list="Sweeps", sweep="s1"), "Stop")
@@ -174,27 +174,27 @@ def test_a_sweep_that_runs_must_be_stopped_before_it_is_deleted(store):
     assert store.counts()["cancelled"] == 3
 
 
-def test_the_store_is_compacted(store, finished):
+def test_store_is_compacted(store, finished):
     store.record([(1, Stepped(0, step, 0.5, 0.0, 0.01, 0)) for step in range(2000)])
     store.delete([1])
     page = open_runs(list="Sweeps")
-    assert "that deleted runs occupied" in texts(page)
+    assert "deleting runs left another" in texts(page)
     page = press(page, "Compact")
-    assert "that deleted runs occupied" not in texts(page)
+    assert "deleting runs left another" not in texts(page)
 
 
 def test_more_like_this_fills_the_form_on_explore(store, finished):
     store.submit(SweepSpec(base={"tasks": 2, "method": "single"}), "Newer")
     page = press(open_runs(runs="r3"), "More like this")
     assert "What to run" in texts(page)
-    assert page.query_params["sweep"] == f"s{finished}"  # where it came from, though there is a newer one
+    assert page.query_params["sweep"] == f"s{finished}"  # the sweep of the run, although there is a newer one
     assert page.session_state["run families"] == ["p-mGEM"]
     assert page.session_state["run modules"] == [4]
     assert page.session_state["run tasks"] == 2
     assert page.session_state["run seeds"] == [0]
 
 
-def test_a_sweep_opens_on_explore(store, finished):
+def test_sweep_opens_on_explore(store, finished):
     store.submit(SPEC, "Second")
     page = press(open_runs(list="Sweeps", sweep="s1"), "Open on Explore")
     assert page.query_params["sweep"] == "s1"

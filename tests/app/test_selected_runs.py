@@ -20,7 +20,7 @@ def store(tmp_path):
     return Store(tmp_path / "runs.db")
 
 
-def test_runs_come_in_the_requested_order_and_only_if_they_exist(store):
+def test_runs_are_loaded_in_order_if_they_exist(store):
     store.submit(SPEC)
     assert [run["id"] for run in load_runs(store, [3, 99, 1, 3, 10**30])] == [3, 1]
     assert load_runs(store, []) == []
@@ -34,7 +34,7 @@ def test_names_contain_what_differs(store):
     assert run_names(load_runs(store, [1, 4])) == ["r1 GEM, seed 0", "r4 GEM, seed 1"]
 
 
-def test_a_run_has_the_fields_of_its_method_and_none_of_other_methods(store):
+def test_run_has_only_the_fields_of_its_method(store):
     store.submit(SweepSpec(base={**SPEC.base, "modules": 4}))
     store.submit(SweepSpec(base={"method": "ewc", "ewc_lambda": 3.0}))
     gem, ewc = load_runs(store, [1, 2])
@@ -44,23 +44,23 @@ def test_a_run_has_the_fields_of_its_method_and_none_of_other_methods(store):
     assert "ewc_lambda" not in gem["config"]
 
 
-def test_a_benchmark_of_another_version_has_no_defaults():
+def test_unknown_benchmark_has_no_defaults():
     config = {"benchmark": "gone", "method": "gem", "lr": 0.1}
     assert selected_runs.default_values(config) == {}
     assert selected_runs.non_default_fields(config) == list(config)
 
 
-def test_differing_and_shared_fields_are_told_apart(store):
+def test_differing_and_shared_fields_are_separated(store):
     store.submit(SPEC)
     differing, shared = compare_fields(load_runs(store, [1, 4]))
     assert differing == ["modules", "strength"]
     assert {"benchmark", "tasks", "lr"} <= set(shared)
     store.submit(SweepSpec(base={**SPEC.base, "method": "single"}))
     differing, shared = compare_fields(load_runs(store, [1, 5]))
-    assert differing == ["method"]  # only one of the two has the others
+    assert differing == ["method"]  # only one of the two runs has the other fields
 
 
-def test_runs_stand_side_by_side_with_the_best_in_bold(store):
+def test_comparison_shows_the_best_in_bold(store):
     store.submit(SPEC)
     for run, acc in ((1, 81.0), (2, 83.004), (3, 83.001)):
         finish(store, run, acc)
@@ -74,13 +74,13 @@ def test_runs_stand_side_by_side_with_the_best_in_bold(store):
     assert [row["color"] for row in rows] == ["red", "blue", None, None]
 
 
-def test_values_read_as_people_write_them():
+def test_values_are_readable():
     assert selected_runs.format_value({"fc1": 0, "fc2": 1}) == "fc1 = 0, fc2 = 1"
     values = (0.5, 1e-3, [0.5, 0.1], 4, "gem", None)
     assert [selected_runs.format_value(value) for value in values] == ["0.5", "0.001", "0.5, 0.1", "4", "gem", "—"]
 
 
-def test_the_sweep_of_some_runs_comes_to_just_these_runs(store):
+def test_spec_of_runs_describes_exactly_these_runs(store):
     store.submit(SPEC)
     store.submit(SweepSpec(base={"method": "mer", "benchmark": "mnist5k-split", "mer_beta": 0.2}))
     runs = load_runs(store, [2, 3, 5])
@@ -89,7 +89,7 @@ def test_the_sweep_of_some_runs_comes_to_just_these_runs(store):
     assert set(spec.grids[0]) == {"benchmark", "method", "seed", "strength", "tasks", "iterations", "memory"}
 
 
-def test_fields_that_the_form_cannot_express_are_named():
+def test_unrepresentable_fields_are_named():
     spec = SweepSpec(base={"ridge": 0.5, "modules": 4})
     assert selected_runs.unrepresentable_fields(spec, spec) == []
     assert selected_runs.unrepresentable_fields(spec, SweepSpec(base={"modules": 4})) == ["ridge"]

@@ -16,19 +16,19 @@ def store(tmp_path):
 
 
 def rows(store, text=""):
-    """The rows of the sweeps that a search finds, as the page shows them."""
+    """Return the rows of the sweeps that match a search, as the page shows them."""
     found = find_sweeps(store.sweeps(), text)
     best = read_best_accuracies(store, found)
     return [sweep_row({**row, "acc": best[row["id"]]}, None) for row in found]
 
 
-def test_every_column_has_its_cell(store):
+def test_every_column_has_a_cell(store):
     store.submit(SPEC)
     [row] = rows(store)
     assert [column["name"] for column in COLUMNS] == list(row["cells"])
 
 
-def test_sweeps_show_their_statuses_and_their_best_accuracy(store):
+def test_sweeps_show_status_and_best_accuracy(store):
     store.submit(SPEC, "First try")
     finish(store, store.claim()[0], 70.0)
     finish(store, store.claim()[0], 75.5)
@@ -42,9 +42,9 @@ def test_sweeps_show_their_statuses_and_their_best_accuracy(store):
     assert row["cells"]["acc"]["text"] == "75.50"
 
 
-def test_a_sweep_is_as_good_as_its_best_configuration_and_done_except_for_what_was_cancelled(store):
+def test_best_accuracy_is_that_of_the_best_configuration(store):
     sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": [1, 4], "seed": [0, 1, 2]}))
-    for acc in (90.0, 60.0, 80.0, 70.0):  # modules 1 and 4, seed after seed
+    for acc in (90.0, 60.0, 80.0, 70.0):  # modules 1 and 4, for one seed after the other
         finish(store, store.claim()[0], acc)
     store.cancel(store.run_ids(sweep))
     [row] = rows(store)
@@ -52,7 +52,7 @@ def test_a_sweep_is_as_good_as_its_best_configuration_and_done_except_for_what_w
     assert row["cells"]["done"]["value"] == pytest.approx(4 / 6)
 
 
-def test_the_best_accuracy_follows_runs_that_finish_and_runs_that_are_deleted(store):
+def test_best_accuracy_follows_finished_and_deleted_runs(store):
     store.submit(SPEC)
     assert rows(store)[0]["cells"]["acc"]["text"] == "—"
     for acc in (70.0, 80.0):
@@ -62,8 +62,8 @@ def test_the_best_accuracy_follows_runs_that_finish_and_runs_that_are_deleted(st
     assert rows(store)[0]["cells"]["acc"]["value"] == 70.0
 
 
-def test_a_seed_that_an_older_version_trained_counts_towards_its_configuration(store):
-    """The older version wrote a field that matters to another method alone."""
+def test_seeds_of_older_versions_count_towards_the_configuration(store):
+    """The older version stored a field that only matters to another method."""
     store.submit(SweepSpec(base={**SPEC.base, "modules": 4}))
     finish(store, store.claim()[0], 90.0)
     with store.database.transaction() as db:
@@ -74,7 +74,7 @@ def test_a_seed_that_an_older_version_trained_counts_towards_its_configuration(s
     assert store.best_accuracies() == {1: 90.0, 2: 80.0}
 
 
-def test_shared_runs_are_known_to_all_their_sweeps(store):
+def test_shared_runs_belong_to_all_their_sweeps(store):
     first = store.submit(SPEC, "First")
     store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")
     assert store.count_shared_runs(first) == 2

@@ -44,7 +44,7 @@ def test_a_problem_of_the_runner_is_shown_on_the_page_and_goes_away(page, server
     resource.prlimit(runner, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     sweep = store.submit(SweepSpec(base={"tasks": 3, "iterations": 400, "memory": 20, "probe_every": 5}))
     open_address(page, f"{server}/explore?sweep=s{sweep}")
-    problem = page.get_by_text("No run goes on until this is fixed")
+    problem = page.get_by_text("No run can continue until this is fixed")
     expect(problem).to_be_visible()
     expect(page.get_by_text("runs.db could not be written")).to_be_visible()
     open_address(page, f"{server}/runs")

@@ -1,4 +1,4 @@
-"""Runs as a person uses it: find, open, compare, rename, delete, and more like this."""
+"""The page Runs in a browser: find, open, compare, rename, delete, and more like this."""
 
 import re
 
@@ -18,7 +18,7 @@ SPEC = SweepSpec(
 
 @pytest.fixture(scope="module")
 def store(home):
-    """Two sweeps that have ended: ten runs, and one of them that failed."""
+    """Two ended sweeps with ten runs, of which one failed."""
     store = Store(home / "runs.db")
     store.submit(SPEC, "The first")
     while claimed := store.claim():
@@ -28,7 +28,7 @@ def store(home):
     return store
 
 
-def test_a_search_an_open_run_and_a_comparison_are_in_the_link(page, server, store, browser):
+def test_link_restores_search_run_and_comparison(page, server, store, browser):
     open_address(page, f"{server}/runs")
     rows = page.locator(".configurations").first.locator("tbody tr")
     expect(rows).to_have_count(11)
@@ -52,7 +52,7 @@ def test_a_search_an_open_run_and_a_comparison_are_in_the_link(page, server, sto
     other.context.close()
 
 
-def test_a_click_anywhere_in_the_head_of_a_column_sorts_by_it(page, server, store):
+def test_click_on_a_column_header_sorts(page, server, store):
     open_address(page, f"{server}/runs")
     head = page.locator(".configurations th", has_text="method")
     wait_until_still(page)
@@ -62,7 +62,7 @@ def test_a_click_anywhere_in_the_head_of_a_column_sorts_by_it(page, server, stor
     expect(head).to_have_attribute("aria-sort", "descending")
 
 
-def test_the_filter_is_there_again_when_somebody_comes_back(page, server, store):
+def test_filter_is_restored_on_return(page, server, store):
     open_address(page, f"{server}/runs")
     rows, failed = page.locator(".configurations tbody tr"), page.get_by_role("button", name="failed", exact=True)
     failed.click()
@@ -80,7 +80,7 @@ def test_the_filter_is_there_again_when_somebody_comes_back(page, server, store)
     expect(rows).to_have_count(1)
 
 
-def test_more_like_this_fills_the_form_of_explore(page, server, store):
+def test_more_like_this_fills_the_form(page, server, store):
     run = store.database.rows("SELECT id FROM runs WHERE label = 'p-mGEM(4)' ORDER BY id DESC LIMIT 1")[0][0]
     open_address(page, f"{server}/runs?runs=r{run}")
     press(page, "More like this")
@@ -91,14 +91,14 @@ def test_more_like_this_fills_the_form_of_explore(page, server, store):
     expect(panel.get_by_text(re.compile(r"^1 run ·"))).to_be_visible()
 
 
-def test_a_failed_run_says_why_and_names_are_no_markup(page, server, store):
+def test_failed_run_shows_its_error_and_names_are_escaped(page, server, store):
     open_address(page, f"{server}/runs?runs=r11")
     expect(page.get_by_text("device is 'cuda:7', but this machine has 0 CUDA devices")).to_be_visible()
     open_address(page, f"{server}/runs?list=Sweeps")
     expect(page.get_by_text("No *such* device", exact=True)).to_be_visible()
 
 
-def test_a_sweep_is_renamed_and_deleted_after_a_question(page, server, store):
+def test_sweep_is_renamed_and_deleted_after_confirmation(page, server, store):
     sweep = store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [41, 42]}), "Short-lived")
     store.cancel(store.run_ids(sweep))
     open_address(page, f"{server}/runs?list=Sweeps")
@@ -112,7 +112,7 @@ def test_a_sweep_is_renamed_and_deleted_after_a_question(page, server, store):
     expect(page.get_by_role("textbox", name="New name")).to_have_count(0)  # the menu has closed
     wait_until_still(page)
     page.get_by_role("button", name="Delete").first.click()
-    assert store.run_ids(sweep), "nothing may go before the question is answered"
+    assert store.run_ids(sweep), "nothing may be deleted before the confirmation"
     page.get_by_test_id("stPopoverBody").get_by_role("button").last.click()
     expect(page.locator(f"tr[data-key=s{sweep}]")).to_have_count(0)
     assert not store.run_ids(sweep)
@@ -121,7 +121,7 @@ def test_a_sweep_is_renamed_and_deleted_after_a_question(page, server, store):
 
 @pytest.mark.parametrize(("scheme", "width"), [("dark", 1280), ("light", 390)])
 @pytest.mark.parametrize("address", ["runs?runs=r1,r2", "runs?list=Sweeps"])
-def test_runs_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, store, address, scheme, width):
+def test_accessibility(browser, server, store, address, scheme, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = open_address(context.new_page(), f"{server}/{address}")
     page.locator(".configurations tbody tr").first.wait_for()

@@ -3,7 +3,7 @@ import pytest
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An empty MGEM_HOME, and a list that gets the options of each runner that a command would start."""
+    """An empty MGEM_HOME, and a list of the options of each runner that a command would start."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     started = []
     for command in ("sweep", "resume"):

@@ -39,7 +39,7 @@ def store(tmp_path, monkeypatch):
     return store
 
 
-def test_a_difference_that_is_there_is_told(store, capsys):
+def test_significant_difference_is_reported(store, capsys):
     assert main(["compare", "s1", "--json"]) == 0
     [verdict] = json.loads(capsys.readouterr().out)
     assert (verdict["line"], verdict["baseline"], verdict["distinguishable"]) == ("p-mGEM(4)", "GEM", True)
@@ -51,7 +51,7 @@ def test_a_difference_that_is_there_is_told(store, capsys):
     assert verdict["words"].startswith("At equal retention p-mGEM(4) learns 10.0 % more than GEM")
 
 
-def test_the_table_is_explained(store, capsys):
+def test_table_has_a_legend(store, capsys):
     assert main(["compare", "s1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["line", "learned,", "%"]
@@ -63,7 +63,7 @@ def test_the_table_is_explained(store, capsys):
     assert "Differences from GEM, mean over 5 seeds" in "\n".join(lines)
 
 
-def test_any_line_may_be_the_baseline(store, capsys):
+def test_any_line_can_be_the_baseline(store, capsys):
     assert main(["compare", "s1", "--baseline", "p-mGEM(4)", "--json"]) == 0
     [verdict] = json.loads(capsys.readouterr().out)
     assert verdict["line"] == "GEM"
@@ -79,12 +79,12 @@ def test_any_line_may_be_the_baseline(store, capsys):
         (["compare", "s1", "--benchmark", "x"], "benchmark is 'x'; it must be one of mnist5k-permutations."),
     ],
 )
-def test_a_wrong_request_is_one_sentence(store, arguments, sentence, capsys):
+def test_invalid_option_is_rejected(store, arguments, sentence, capsys):
     assert main(arguments) == 2
     assert capsys.readouterr().err == f"mgem: {sentence}\n"
 
 
-def test_without_a_shared_seed_nothing_is_compared(tmp_path, monkeypatch, capsys):
+def test_no_comparison_without_shared_seeds(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     Store(tmp_path / "runs.db").submit(SweepSpec(base=BASE, grid={"modules": [1, 4]}))
     assert main(["compare", "s1"]) == 0

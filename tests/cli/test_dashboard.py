@@ -1,4 +1,4 @@
-"""`mgem dashboard`, and where the dashboard listens, however it is started."""
+"""`mgem dashboard`, and the addresses on which the dashboard listens, however it is started."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def elsewhere(tmp_path):
 
 @needs_linux
 @pytest.mark.parametrize("start", ["mgem dashboard", "streamlit run"])
-def test_started_from_another_folder_it_listens_on_this_computer_alone(start, elsewhere):
+def test_listens_on_localhost_from_any_folder(start, elsewhere):
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]
     if start == "streamlit run":
@@ -73,7 +73,7 @@ def test_started_from_another_folder_it_listens_on_this_computer_alone(start, el
 
 
 def status(port, path, **headers):
-    """The status of the answer to a request with these headers."""
+    """Return the status of the response to a request with these headers."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/{path}", headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=5) as answer:
@@ -83,7 +83,7 @@ def status(port, path, **headers):
 
 
 @pytest.mark.parametrize("place", ["current folder", "home folder"])
-def test_settings_of_other_folders_do_not_count(place, elsewhere):
+def test_settings_of_other_folders_are_ignored(place, elsewhere):
     expected = {
         "server.address": "127.0.0.1",
         "server.enableCORS": True,
@@ -109,7 +109,7 @@ def test_settings_of_other_folders_do_not_count(place, elsewhere):
 
 
 @needs_linux
-def test_the_command_listens_on_this_computer_alone_whatever_the_environment_says(elsewhere):
+def test_listens_on_localhost_despite_environment_variables(elsewhere):
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]
     environment = {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0", "STREAMLIT_SERVER_BASE_URL_PATH": "evil"}
@@ -118,7 +118,7 @@ def test_the_command_listens_on_this_computer_alone_whatever_the_environment_say
 
 
 @needs_linux
-def test_with_a_token_it_can_listen_on_all_addresses_and_nobody_else_sees_the_token(tmp_path):
+def test_token_allows_all_addresses_and_stays_secret(tmp_path):
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port, "--token", "--address", "0.0.0.0"]
     with served(command, port, tmp_path, PYTHONPATH=str(ROOT)) as process:
@@ -128,12 +128,12 @@ def test_with_a_token_it_can_listen_on_all_addresses_and_nobody_else_sees_the_to
         proc = Path("/proc") / str(process.pid)
         assert token.encode() not in (proc / "cmdline").read_bytes() + (proc / "environ").read_bytes()
         assert status(port, "") == 403
-        assert status(port, "", host=f"192.168.1.5:{port}") == 403  # the token page, not the answer to a foreign name
+        assert status(port, "", host=f"192.168.1.5:{port}") == 403  # the token page, not a refused host name
         assert status(port, f"?token={token}x") == 403
         assert b"plotly" in read(port, f"app/static/README.md?token={token}", keep_cookies=True)
 
 
-def test_the_token_stays_the_same_and_only_its_owner_can_read_it(tmp_path):
+def test_token_is_stable_and_private(tmp_path):
     token = read_token(tmp_path / "home")
     file = tmp_path / "home" / "dashboard-token"
     assert re.fullmatch(r"[\w-]{43}", token)
@@ -142,7 +142,7 @@ def test_the_token_stays_the_same_and_only_its_owner_can_read_it(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes of files")
-def test_a_token_that_others_could_have_read_or_written_is_replaced(tmp_path):
+def test_exposed_token_is_replaced(tmp_path):
     token = read_token(tmp_path)
     file = tmp_path / "dashboard-token"
     file.chmod(0o644)
@@ -173,7 +173,7 @@ def test_a_token_that_others_could_have_read_or_written_is_replaced(tmp_path):
         (["--host", ""], 'mgem: host is ""; it must be the name of a proxy '),
     ],
 )
-def test_wrong_address_or_host_is_one_sentence(options, sentence, capsys, tmp_path, monkeypatch):
+def test_invalid_address_or_host_is_rejected(options, sentence, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     assert main(["dashboard", *options]) == 2
     out, err = capsys.readouterr()
@@ -182,7 +182,7 @@ def test_wrong_address_or_host_is_one_sentence(options, sentence, capsys, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
-def test_it_prints_its_address_and_an_interrupt_ends_it_without_a_message(tmp_path):
+def test_prints_its_address_and_ends_quietly_on_interrupt(tmp_path):
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]
     with served(command, port, tmp_path, PYTHONPATH=str(ROOT)) as process:
@@ -193,7 +193,7 @@ def test_it_prints_its_address_and_an_interrupt_ends_it_without_a_message(tmp_pa
     assert process.returncode == 0
 
 
-def test_a_port_in_use_is_one_sentence(capsys):
+def test_port_in_use_is_reported(capsys):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -205,7 +205,7 @@ def test_a_port_in_use_is_one_sentence(capsys):
 
 
 @pytest.mark.parametrize("port", ["0", "-1", "65536", "http"])
-def test_a_wrong_port_is_one_sentence(port, capsys):
+def test_invalid_port_is_rejected(port, capsys):
     try:
         code = main(["dashboard", "--port", port])
     except SystemExit as stop:
@@ -215,13 +215,13 @@ def test_a_wrong_port_is_one_sentence(port, capsys):
     assert port in err
 
 
-def test_a_missing_app_is_one_sentence(tmp_path, monkeypatch, capsys):
+def test_missing_app_is_reported(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("mgem_core.cli.dashboard.__file__", str(tmp_path / "mgem_core" / "cli" / "dashboard.py"))
     assert main(["dashboard"]) == 2
     assert capsys.readouterr().err.startswith("mgem: the dashboard is not installed:")
 
 
-def test_beside_an_installed_core_the_app_of_another_project_is_not_taken(tmp_path):
+def test_app_of_another_project_is_not_used(tmp_path):
     for folder in ("app", "mgem_app"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "main.py").touch()

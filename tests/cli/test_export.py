@@ -14,7 +14,7 @@ from mgem_core.store import Store
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A home with a sweep, and an empty folder to be in."""
+    """A home with a sweep, and an empty working folder."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "home"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -26,7 +26,7 @@ def stored(here):
     return Store(here.parent / "home" / "runs.db")
 
 
-def test_a_file_under_its_own_name_in_this_folder(here, capsys):
+def test_default_file_name(here, capsys):
     assert main(["export", "s1", "--what", "frontier", "--format", "svg"]) == 0
     name = "quick-look-s1_frontier_per-unit_task1-task2.svg"
     assert capsys.readouterr().out == f"{name}\n"
@@ -34,7 +34,7 @@ def test_a_file_under_its_own_name_in_this_folder(here, capsys):
     assert (here / name).read_bytes() == exported(stored(here), "frontier", "svg")
 
 
-def test_the_view_is_as_asked(here, capsys):
+def test_view_options_are_applied(here, capsys):
     view = ["--axes", "cosine", "--pair", "2,3", "--after", "3"]
     assert main(["export", "s1", "--what", "frontier", "--format", "csv", *view, "-o", "mine.csv"]) == 0
     assert capsys.readouterr().out == "mine.csv\n"
@@ -45,7 +45,7 @@ def test_the_view_is_as_asked(here, capsys):
     assert (here / "quick-look-s1_frontier_per-unit_mean-of-pairs.csv").read_bytes() == expected
 
 
-def test_plots_are_of_the_measure_and_baseline_that_are_asked_for(here, capsys):
+def test_plots_show_requested_measure_and_baseline(here, capsys):
     options = ["--measure", "fwd", "--baseline", "p-mGEM(4)", "--difference", "best", "--errors", "seeds"]
     view = View(measure="fwd", baseline="p-mGEM(4)", difference="best", errors="seeds")
     names = {
@@ -60,26 +60,26 @@ def test_plots_are_of_the_measure_and_baseline_that_are_asked_for(here, capsys):
 
 
 @pytest.mark.parametrize(("what", "format"), [("table", "latex"), ("frontier", "pdf"), ("configs", "json")])
-def test_a_dash_is_stdout(here, capfdbinary, what, format):
+def test_dash_writes_to_stdout(here, capfdbinary, what, format):
     assert main(["export", "s1", "--what", what, "--format", format, "-o", "-"]) == 0
     assert capfdbinary.readouterr().out == exported(stored(here), what, format)
     assert not list(here.iterdir())
 
 
-def test_the_name_of_a_file_cannot_control_the_terminal(here, capsys):
+def test_file_name_cannot_control_the_terminal(here, capsys):
     assert main(["export", "s1", "--what", "table", "--format", "csv", "-o", "\x1b[2Jmine.csv"]) == 0
     assert capsys.readouterr().out == "�[2Jmine.csv\n"
     assert (here / "\x1b[2Jmine.csv").exists()
 
 
-def test_a_run_alone(here, capsys):
+def test_export_of_a_single_run(here, capsys):
     assert main(["export", "r7", "--what", "matrix", "--format", "png"]) == 0
     assert capsys.readouterr().out == "Single-r7_matrix.png\n"
     assert main(["export", "r7", "--what", "configs", "--format", "json", "-o", "-"]) == 0
     assert [run["id"] for run in json.loads(capsys.readouterr().out)["runs"]] == [7]
 
 
-def test_with_several_benchmarks_the_file_name_contains_the_benchmark(here, capsys):
+def test_file_name_contains_benchmark_if_there_are_several(here, capsys):
     grid = {"benchmark": ["mnist5k-split", "mnist5k-rotations"], "seed": [0]}
     filled_store(here.parent / "home" / "runs.db", SweepSpec(base=SMALL, grid=grid), "two")
     assert main(["export", "s2", "--what", "table", "--format", "csv"]) == 0
@@ -123,7 +123,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
-def test_bad_input_exits_2_with_one_sentence_and_writes_nothing(here, arguments, sentence, capsys):
+def test_invalid_input_exits_2_and_writes_nothing(here, arguments, sentence, capsys):
     try:
         code = main(["export", *arguments])
     except SystemExit as stop:

@@ -1,4 +1,4 @@
-"""What all commands have in common."""
+"""Behaviour that all commands share."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ SLOW_TO_IMPORT = {"matplotlib", "pandas", "plotly", "scipy", "streamlit", "torch
 
 
 @pytest.mark.parametrize("arguments", [["run", "--modules", "99"], ["fly"], [], ["run", "--lr"]])
-def test_the_installed_command_reports_bad_input_in_one_sentence(arguments):
+def test_installed_command_reports_invalid_input(arguments):
     command = [Path(sys.executable).with_name("mgem"), *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -26,15 +26,15 @@ def test_the_installed_command_reports_bad_input_in_one_sentence(arguments):
 
 
 @pytest.mark.parametrize("arguments", [["runs", "\x1b[2J"], ["data", "fetch", "\x1b[2J"], ["cancel", "\x1b[2J"]])
-def test_arguments_in_error_messages_cannot_control_the_terminal(home, arguments, capsys):
-    with contextlib.suppress(SystemExit):  # argparse's own way out
+def test_arguments_in_errors_cannot_control_the_terminal(home, arguments, capsys):
+    with contextlib.suppress(SystemExit):  # raised by argparse
         main(arguments)
     err = capsys.readouterr().err
     assert err.endswith("\n")
     assert err[:-1].isprintable()
 
 
-def test_every_file_is_a_command_with_a_line_in_the_help(capsys):
+def test_every_command_file_is_in_the_help(capsys):
     files = {path.stem for path in (ROOT / "mgem_core" / "cli").glob("*.py") if not path.stem.startswith("_")}
     assert set(COMMANDS) == files
     with pytest.raises(SystemExit, match="0"):
@@ -44,7 +44,7 @@ def test_every_file_is_a_command_with_a_line_in_the_help(capsys):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_explains_itself(command, capsys):
+def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     assert capsys.readouterr().out.startswith(f"usage: mgem {command} ")
@@ -53,23 +53,23 @@ def test_every_command_explains_itself(command, capsys):
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["run", "--help"], ["work", "--help"], ["presets"], ["data", "list"], ["fly"]]
 )
-def test_commands_that_show_no_results_start_without_what_is_slow_to_import(arguments, tmp_path):
+def test_simple_commands_import_nothing_slow(arguments, tmp_path):
     assert imported_by(arguments, tmp_path) & SLOW_TO_IMPORT == set()
 
 
 @pytest.mark.parametrize("is_empty", [True, False])
-def test_runs_are_listed_without_what_is_slow_to_import(is_empty, tmp_path):
+def test_listing_runs_imports_nothing_slow(is_empty, tmp_path):
     if not is_empty:
         small_store(tmp_path / "runs.db").close()
     assert imported_by(["runs"], tmp_path) & SLOW_TO_IMPORT == set()
 
 
-def test_the_check_of_imports_finds_them(tmp_path):
+def test_import_check_finds_slow_imports(tmp_path):
     assert {"pandas", "numpy"} <= imported_by(["compare", "--help"], tmp_path)
 
 
 def imported_by(arguments, home):
-    """The packages that a command has imported when it ends."""
+    """Return the packages that a command has imported when it ends."""
     code = "import atexit, sys; atexit.register(lambda: print('\\n', *sys.modules)); from mgem_core.cli import main; main()"
     command = [sys.executable, "-c", code, *arguments]
     environment = {**os.environ, "MGEM_HOME": str(home)}

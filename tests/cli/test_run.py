@@ -38,11 +38,11 @@ BAD = [
     ("--device", "gpu", "device is 'gpu'; it must be auto, cpu, cuda, cuda:N or mps"),
     ("--output", "/no/such/folder/out.json", "output is '/no/such/folder/out.json', but it cannot be written"),
     ("--checkpoint", "/no/such/folder/run.pt", "checkpoint is '/no/such/folder/run.pt', but it cannot be written: No such"),
-    ("--checkpoint", "/dev/null", "checkpoint is '/dev/null', which is no regular file"),
+    ("--checkpoint", "/dev/null", "checkpoint is '/dev/null', which is not a regular file"),
     ("--checkpoint", "x" * 300, "it cannot be written: File name too long"),
     ("--output", "/tmp", "output is '/tmp', but it cannot be written: Is a directory"),
     ("--resume", "/tmp", "resume is '/tmp', but there is no such file"),
-    ("--resume", __file__, "which is no checkpoint of a run, or one of another version of mgem"),
+    ("--resume", __file__, "which is not a checkpoint, or was written by another version of mgem"),
     ("--lr", "-1e3", "lr is '-1e3'; it must be greater than 0"),
     ("--iterations", "1000000000", "iterations is '1000000000'; it must be less than or equal to 1000000"),
     ("--lr", "1e39", "lr is '1e39'; it must be less than or equal to 1000"),
@@ -68,10 +68,10 @@ BAD = [
 
 
 @pytest.mark.parametrize(("flag", "value", "sentence"), BAD, ids=[f"{flag} {value}" for flag, value, _ in BAD])
-def test_bad_input_exits_2_with_one_sentence(flag, value, sentence, capsys):
+def test_invalid_input_exits_2_with_one_sentence(flag, value, sentence, capsys):
     try:
         code = main([*QUICK, flag, value])
-    except SystemExit as stop:  # argparse's own way out
+    except SystemExit as stop:  # raised by argparse
         code = stop.code
     out, err = capsys.readouterr()
     assert code == 2
@@ -82,7 +82,7 @@ def test_bad_input_exits_2_with_one_sentence(flag, value, sentence, capsys):
     assert "Traceback" not in err
 
 
-def test_json_is_one_document_with_the_run_in_it(capsys, tmp_path):
+def test_json_is_one_document(capsys, tmp_path):
     path = tmp_path / "out.json"
     assert main([*QUICK, "--modules", "4", "--splits", "2", "--json", "-o", str(path)]) == 0
     out, err = capsys.readouterr()
@@ -100,14 +100,14 @@ def test_json_is_one_document_with_the_run_in_it(capsys, tmp_path):
     assert list(run(config))[-1].fingerprint == document["fingerprint"]
 
 
-def test_numbers_without_meaning_are_null(capsys):
+def test_undefined_numbers_are_null(capsys):
     assert main([*QUICK, "--method", "independent", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["fwd"] is document["bwd"] is None
     assert document["acc"] > 0
 
 
-def test_the_summary_is_readable(capsys):
+def test_summary_is_readable(capsys):
     assert main([*QUICK, "--method", "ewc"]) == 0
     out = capsys.readouterr().out
     assert "EWC on MNIST Permutations (5,000 digits), seed 0" in out
@@ -115,20 +115,20 @@ def test_the_summary_is_readable(capsys):
     assert len([line for line in out.splitlines() if "│" in line]) == 3
 
 
-def test_the_summary_names_each_task_at_the_end_of_its_row(capsys):
+def test_summary_rows_end_with_task_names(capsys):
     assert main([*QUICK, "--benchmark", "digits-domains", "--domains", "uci+mnist", "--method", "single"]) == 0
     rows = [line for line in capsys.readouterr().out.splitlines() if "│" in line]
     assert [row.split("   ")[-1] for row in rows[1:]] == ["UCI digits (1,437 images)", "MNIST"]
 
 
-def test_a_run_that_diverges_exits_1_and_still_prints_its_matrix(capsys):
+def test_diverged_run_exits_1_and_prints_its_matrix(capsys):
     assert main([*QUICK, "--method", "single", "--lr", "1e9", "--json"]) == 1
     out, err = capsys.readouterr()
     assert json.loads(out)["status"] == "diverged"
     assert "with learning rate 1e+09" in err
 
 
-def test_resume_continues_a_checkpoint_and_refuses_other_settings(capsys, tmp_path):
+def test_resume_rejects_other_settings(capsys, tmp_path):
     path = str(tmp_path / "run.pt")
     assert main([*QUICK, "--checkpoint", path, "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
@@ -138,14 +138,14 @@ def test_resume_continues_a_checkpoint_and_refuses_other_settings(capsys, tmp_pa
     assert "give the same settings" in capsys.readouterr().err
 
 
-def test_every_field_of_a_run_has_a_flag(capsys):
+def test_every_config_field_has_an_option(capsys):
     with pytest.raises(SystemExit):
         main(["run", "--help"])
     text = capsys.readouterr().out
     assert all(f"--{name.replace('_', '-')} " in text for name in RunConfig.model_fields)
 
 
-def test_resuming_a_damaged_checkpoint_starts_again_and_says_so(capsys, tmp_path):
+def test_resuming_a_damaged_checkpoint_restarts_with_notice(capsys, tmp_path):
     path = tmp_path / "run.pt"
     assert main([*QUICK, "--checkpoint", str(path), "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)
@@ -156,13 +156,13 @@ def test_resuming_a_damaged_checkpoint_starts_again_and_says_so(capsys, tmp_path
     out, err = capsys.readouterr()
     assert json.loads(out)["fingerprint"] == whole["fingerprint"]
     assert err.startswith(
-        "mgem: It started again from the beginning: its checkpoint is damaged: its checksum does not fit."
+        "mgem: The run started again from the beginning: its checkpoint is damaged: its checksum is wrong."
     )
-    assert f"It was set aside as {path}.set-aside." in err
+    assert f"The file was renamed to {path}.set-aside." in err
 
 
-def test_snapshots_that_would_be_lost_are_a_notice(capsys):
+def test_discarded_snapshots_are_reported(capsys):
     assert main([*QUICK, "--snap-every", "5"]) == 0
-    assert "mgem: mgem run does not keep snapshots; mgem sweep stores them." in capsys.readouterr().err
+    assert "mgem: mgem run does not store snapshots; use mgem sweep to store them." in capsys.readouterr().err
     assert main(QUICK) == 0
     assert "snapshots" not in capsys.readouterr().err

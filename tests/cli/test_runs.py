@@ -25,7 +25,7 @@ def test_runs_lists_sweeps_and_runs(home, capsys):
     assert [run["status"] for run in document["runs"]] == ["cancelled", "queued"]
 
 
-def test_a_run_in_full_names_its_tasks_once_it_has_started(home, capsys):
+def test_details_name_the_tasks_of_a_started_run(home, capsys):
     folder, _ = home
     store = Store(folder / "runs.db")
     store.submit(SweepSpec(grid={"seed": [0, 1]}))
@@ -55,7 +55,7 @@ def test_stored_text_cannot_control_the_terminal(home, capsys):
     assert lines[1].endswith("first line second line �[8mhidden")
 
 
-def test_cancel_and_resume_take_runs_and_sweeps(home, capsys):
+def test_cancel_and_resume_accept_runs_and_sweeps(home, capsys):
     folder, started = home
     store = Store(folder / "runs.db")
     store.submit(SweepSpec(grid={"seed": [0, 1, 2]}))
@@ -66,7 +66,7 @@ def test_cancel_and_resume_take_runs_and_sweeps(home, capsys):
     assert started
 
 
-def test_resume_says_what_happens_to_each_run(home, capsys):
+def test_resume_reports_each_status(home, capsys):
     folder, started = home
     store = Store(folder / "runs.db")
     store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1, 2, 3]}))
@@ -74,7 +74,7 @@ def test_resume_says_what_happens_to_each_run(home, capsys):
     finish(store, finished)
     store.cancel([4])
     assert main(["resume", "s1"]) == 0
-    assert capsys.readouterr().out == "1 run queued again, 1 waiting already, 1 running, 1 finished.\n"
+    assert capsys.readouterr().out == "1 run queued again, 1 already queued, 1 running, 1 finished.\n"
     store.end(running, "cancelled", "")
     store.cancel([3, 4])
     started.clear()
@@ -83,7 +83,7 @@ def test_resume_says_what_happens_to_each_run(home, capsys):
     assert not started
 
 
-def test_runs_that_wait_for_other_code_are_listed_as_such(home, capsys, monkeypatch):
+def test_runs_waiting_for_other_code_are_listed(home, capsys, monkeypatch):
     folder, _ = home
     Store(folder / "runs.db").submit(SweepSpec(grid={"seed": [0, 1]}))
     monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
@@ -95,8 +95,8 @@ def test_runs_that_wait_for_other_code_are_listed_as_such(home, capsys, monkeypa
     assert [run["waits_for_other_code"] for run in json.loads(capsys.readouterr().out)["runs"]] == [True, True]
 
 
-def test_a_damaged_store_is_one_sentence(home, capsys):
+def test_damaged_store_is_reported(home, capsys):
     folder, _ = home
     (folder / "runs.db").write_text("no database at all" * 100)
     assert main(["runs"]) == 2
-    assert "is damaged or no store of mgem" in capsys.readouterr().err
+    assert "is damaged or not a store of mgem" in capsys.readouterr().err

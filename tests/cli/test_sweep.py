@@ -1,4 +1,4 @@
-"""`mgem sweep` and `mgem presets`, where they need no worker."""
+"""`mgem sweep` and `mgem presets`, without workers."""
 
 import io
 import json
@@ -29,7 +29,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
-def test_bad_input_exits_2_with_one_sentence_and_leaves_no_sweep(home, arguments, sentence, capsys):
+def test_invalid_input_exits_2_and_leaves_no_sweep(home, arguments, sentence, capsys):
     try:
         code = main(arguments)
     except SystemExit as stop:
@@ -44,7 +44,7 @@ def test_bad_input_exits_2_with_one_sentence_and_leaves_no_sweep(home, arguments
     assert not (folder / "runs.db").exists() or not Store(folder / "runs.db").database.rows("SELECT 1 FROM sweeps")
 
 
-def test_a_sweep_is_launched_with_every_field_as_a_list(home, capsys):
+def test_every_field_accepts_a_list(home, capsys):
     folder, started = home
     grid = ["--strengths", "0,0.5", "--lr", "0.05", "--seeds", "0,1"]
     assert main(["sweep", *grid, "--modules", "fc1=0,fc2=0,fc3=1;4", "--workers", "3", "--detach"]) == 0
@@ -55,7 +55,7 @@ def test_a_sweep_is_launched_with_every_field_as_a_list(home, capsys):
     assert sum(config["modules"] == {"fc1": 0, "fc2": 0, "fc3": 1} for config in configs) == 4
 
 
-def test_domains_matter_to_those_benchmarks_of_a_sweep_that_have_some(home):
+def test_domains_apply_only_to_benchmarks_with_domains(home):
     benchmarks = ["--benchmark", "mnist5k-split,digits-domains", "--domains", "uci+mnist,mnist+uci"]
     assert main(["sweep", *benchmarks, "--seeds", "0", "--detach"]) == 0
     folder, _ = home
@@ -67,7 +67,7 @@ def test_domains_matter_to_those_benchmarks_of_a_sweep_that_have_some(home):
     ]
 
 
-def test_what_snapshots_cost_is_told_when_a_sweep_is_launched(home, capsys):
+def test_snapshot_cost_is_reported_at_launch(home, capsys):
     grid = ["--tasks", "3", "--iterations", "100", "--snap-every", "10", "--seeds", "0,1"]
     assert main(["sweep", *grid, "--detach"]) == 0
     first, second = capsys.readouterr().err.splitlines()
@@ -77,7 +77,7 @@ def test_what_snapshots_cost_is_told_when_a_sweep_is_launched(home, capsys):
     assert "snapshot" not in capsys.readouterr().err
 
 
-def test_a_preset_may_be_changed(home):
+def test_preset_fields_can_be_overridden(home):
     folder, _ = home
     assert main(["sweep", "--preset", "quick-look", "--seeds", "7", "--tasks", "2", "--detach"]) == 0
     configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").database.rows("SELECT config FROM runs")]
@@ -85,7 +85,7 @@ def test_a_preset_may_be_changed(home):
     assert {(config["seed"], config["tasks"]) for config in configs} == {(7, 2)}
 
 
-def test_a_finished_sweep_is_a_table_that_explains_itself(home, capsys):
+def test_finished_sweep_prints_a_table_with_legend(home, capsys):
     folder, _ = home
     small_store(folder / "runs.db")
     grid = ["--benchmark", "mnist5k-permutations,mnist5k-rotations", "--modules", "1,4"]
@@ -109,13 +109,13 @@ def test_presets_and_data_are_listed(home, capsys):
     assert "mnist5k-split" in out
 
 
-def test_without_ray_its_flag_is_one_sentence(home, capsys, monkeypatch):
+def test_missing_ray_is_reported(home, capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["sweep", "--ray", "auto"]) == 2
     assert "ray is not installed; install it with: pip install" in capsys.readouterr().err
 
 
-def test_the_same_sweep_is_taken_up_instead_of_a_second_one(home, capsys):
+def test_equal_sweep_is_reused(home, capsys):
     command = ["sweep", "--tasks", "2", "--iterations", "5", "--memory", "20", "--seeds", "0,1", "--detach"]
     assert main(command) == 0
     store = Store(home[0] / "runs.db")
@@ -130,16 +130,16 @@ def test_the_same_sweep_is_taken_up_instead_of_a_second_one(home, capsys):
 
 @pytest.fixture
 def many(monkeypatch):
-    """A huge sweep is one of ten runs."""
+    """Count ten runs as a huge sweep."""
     for module in ("sweep", "_launch"):
         monkeypatch.setattr(f"mgem_core.cli.{module}.MANY_RUNS", 10)
     return ["sweep", "--tasks", "1", "--seeds", ",".join(map(str, range(10))), "--detach"]
 
 
-def test_a_huge_sweep_is_not_launched_without_a_yes(home, many, capsys):
+def test_huge_sweep_needs_confirmation(home, many, capsys):
     folder, started = home
     assert main(many) == 2
-    sentence = "this is a sweep of up to 10 runs; add --yes to launch it all the same, or choose fewer values."
+    sentence = "this is a sweep of up to 10 runs; add --yes to launch it anyway, or choose fewer values."
     assert capsys.readouterr().err == f"mgem: {sentence}\n"
     assert not started
     assert not (folder / "runs.db").exists()
@@ -151,7 +151,7 @@ def test_a_huge_sweep_is_not_launched_without_a_yes(home, many, capsys):
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("Yes\n", 0), ("\n", 2), ("no\n", 2), ("", 2)])
-def test_on_a_terminal_a_huge_sweep_is_asked_about(home, many, answer, code, capsys, monkeypatch):
+def test_huge_sweep_asks_on_a_terminal(home, many, answer, code, capsys, monkeypatch):
     folder, _ = home
     terminal = io.StringIO(answer)
     terminal.isatty = lambda: True
@@ -161,16 +161,16 @@ def test_on_a_terminal_a_huge_sweep_is_asked_about(home, many, answer, code, cap
     assert (folder / "runs.db").exists() == (code == 0)
 
 
-def test_a_sweep_of_a_day_is_not_launched_without_a_yes(home, capsys, monkeypatch):
+def test_day_long_sweep_needs_confirmation(home, capsys, monkeypatch):
     folder, started = home
     monkeypatch.setattr("mgem_core.cli.sweep.estimate", lambda *arguments: Estimate(1, 0, 3 * 86400.0))
     assert main(["sweep", "--tasks", "1", "--detach"]) == 2
-    assert capsys.readouterr().err.startswith("mgem: this may take about 3 days; add --yes to launch it all the same")
+    assert capsys.readouterr().err.startswith("mgem: this may take about 3 days; add --yes to launch it anyway")
     assert not started
     assert not Store(folder / "runs.db").sweeps()
 
 
-def test_a_sweep_whose_code_is_gone_ends_with_a_sentence(home, capsys, monkeypatch):
+def test_sweep_whose_code_was_edited_ends_with_message(home, capsys, monkeypatch):
     """The code was edited while the command waited for its runs."""
 
     def edit(*options, wanted):
@@ -178,5 +178,5 @@ def test_a_sweep_whose_code_is_gone_ends_with_a_sentence(home, capsys, monkeypat
 
     monkeypatch.setattr("mgem_core.cli.sweep.ensure_runner", edit)
     assert main(["sweep", "--tasks", "1", "--seeds", "0,1"]) == 2
-    sentence = "of sweep s1, 2 runs wait: they were requested with other code, libraries or data than are installed here"
+    sentence = "in sweep s1, 2 runs wait: they were requested with other code, libraries or data than are installed here"
     assert f"mgem: {sentence}; mgem resume s1 requests them again" in capsys.readouterr().err

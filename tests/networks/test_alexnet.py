@@ -7,7 +7,7 @@ from mgem_core.restriction import partition
 CIFAR = (3, 32, 32)
 
 
-def test_alexnet_is_torchvisions_but_for_what_was_fitted():
+def test_alexnet_equals_torchvision_except_for_adaptations():
     with torch.device("meta"):
         theirs = dict(alexnet(num_classes=10).named_parameters())
     ours = {
@@ -21,7 +21,7 @@ def test_alexnet_is_torchvisions_but_for_what_was_fitted():
     assert max(partition.modules(networks.layers("alexnet", CIFAR, 10), "layers")) == 7
 
 
-def test_the_features_are_in_torchvisions_order():
+def test_features_are_in_torchvision_order():
     network = networks.build("alexnet", CIFAR, 10, seed=0, width=1 / 32)
     with torch.device("meta"):
         theirs = alexnet()
@@ -34,7 +34,7 @@ def test_the_features_are_in_torchvisions_order():
     assert sides == [32, 16, 8, 4, 2]
 
 
-def test_there_is_no_dropout_so_a_pass_repeats_itself():
+def test_forward_pass_is_deterministic():
     network = networks.build("alexnet", CIFAR, 10, seed=0, width=1 / 32).train()
     x = torch.rand(2, *CIFAR)
     assert torch.equal(network(x), network(x))

@@ -5,13 +5,13 @@ from mgem_core import RunConfig, networks
 DIGITS = (1, 28, 28)
 
 
-def test_digits_cnn_is_the_papers():
+def test_digits_cnn_matches_the_paper():
     shapes = {layer.name: layer.shapes["weight"] for layer in networks.layers("digits-cnn", DIGITS, 10)}
     assert shapes == {"conv1": (32, 1, 3, 3), "conv2": (64, 32, 3, 3), "fc1": (128, 64 * 144), "fc2": (10, 128)}
     assert RunConfig(network="digits-cnn", modules="layers").module_of == (0, 0, 1, 1, 2, 2, 3, 3)
 
 
-def test_the_pooling_takes_the_largest_of_four_and_comes_before_the_linear_layers():
+def test_max_pooling_comes_before_the_linear_layers():
     network = networks.build("digits-cnn", DIGITS, 10, seed=0)
     x = torch.rand(2, *DIGITS)
     before = torch.relu(network.conv2(torch.relu(network.conv1(x))))

@@ -8,7 +8,7 @@ from mgem_core.restriction import partition
 PHOTOS = (3, 96, 96)
 
 
-def test_domain_cnn_is_the_papers():
+def test_domain_cnn_matches_the_paper():
     layers = networks.layers("domain-cnn", PHOTOS, 10)
     widths = [3, 64, 128, 256, 512, 512, 10]
     assert [layer.shapes["weight"] for layer in layers] == [(b, a, 3, 3) for a, b in pairwise(widths)]
@@ -18,7 +18,7 @@ def test_domain_cnn_is_the_papers():
     assert [(part.stride[0], part.padding[0]) for part in convolutions] == [(2, 1)] * 5 + [(1, 0)]
 
 
-def test_an_image_of_the_papers_size_has_one_position_per_logit():
+def test_image_of_paper_size_has_one_position_per_logit():
     network = networks.build("domain-cnn", PHOTOS, 10, seed=0, width=1 / 16)
     x = torch.rand(2, *PHOTOS)
     torch.testing.assert_close(network[:-2](x).flatten(1), network(x))

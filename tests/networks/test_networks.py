@@ -18,7 +18,7 @@ FITTING = [
 
 @pytest.mark.parametrize(("name", "shape"), FITTING)
 @pytest.mark.parametrize(("classes", "width"), [(10, 1.0), (100, 1.0), (7, 1 / 5), (2, 1 / 1000)])
-def test_the_layers_as_data_are_those_of_the_network(name, shape, classes, width):
+def test_described_layers_match_the_module(name, shape, classes, width):
     with torch.device("meta"):
         network = networks.build(name, shape, classes, seed=0, width=width)
         assert network(torch.zeros(2, *shape)).shape == (2, classes)
@@ -30,8 +30,8 @@ def test_the_layers_as_data_are_those_of_the_network(name, shape, classes, width
 
 
 @pytest.mark.parametrize("name", networks.NETWORKS)
-def test_the_smallest_images_can_be_learned_one_at_a_time_and_smaller_ones_are_refused(name):
-    """MER shows batches of one image, and a batch norm needs more than one value per channel."""
+def test_smallest_images_are_learned_and_smaller_ones_rejected(name):
+    """MER uses batches of one image, and a batch norm needs more than one value per channel."""
     side = networks.NETWORKS[name].smallest_side
     network = networks.build(name, (3, side, side), 10, seed=0, width=1 / 8)
     network(torch.rand(1, 3, side, side)).sum().backward()
@@ -40,19 +40,19 @@ def test_the_smallest_images_can_be_learned_one_at_a_time_and_smaller_ones_are_r
             networks.layers(name, (3, side - 1, side), 10)
 
 
-def test_a_network_that_cannot_take_the_benchmarks_images_is_refused_in_a_sentence():
+def test_network_unfit_for_the_benchmark_is_rejected():
     with pytest.raises(ValidationError) as caught:
         RunConfig(network="conv5")
     needs = "it needs images of at least 32 × 32, and mnist5k-permutations has 1 × 28 × 28"
     assert explain(caught.value) == f"network is 'conv5'; {needs}."
 
 
-def test_the_mlp_is_the_papers():
+def test_mlp_matches_the_paper():
     sizes = [layer.size for layer in networks.layers("mlp", DIGITS, 10)]
     assert sizes == [784 * 100 + 100, 100 * 100 + 100, 100 * 10 + 10]
 
 
-def test_conv5_is_the_papers():
+def test_conv5_matches_the_paper():
     layers = networks.layers("conv5", CIFAR, 100)
     assert len(layers) == 9
     weights = {layer.name: layer.shapes["weight"] for layer in layers if layer.name.startswith("conv")}
@@ -66,7 +66,7 @@ def test_conv5_is_the_papers():
     assert [layer.name for layer in layers if layer.name.startswith("conv") and "bias" in layer.shapes] == ["conv5"]
 
 
-def test_resnet18_is_torchvisions_but_for_its_stem():
+def test_resnet18_equals_torchvision_except_for_its_stem():
     from torchvision.models import resnet18
 
     ours = networks.build("resnet18", CIFAR, 100, seed=3)
@@ -84,9 +84,9 @@ def test_resnet18_is_torchvisions_but_for_its_stem():
 
 @pytest.mark.parametrize(
     "name", [name for name in networks.NETWORKS if name != "resnet18"]
-)  # which starts as torchvision's
-def test_weights_start_as_in_gems_code(name):
-    """Xavier-uniform: within ±√(6 / (in + out)), and as spread as that; biases at zero."""
+)  # initialised as in torchvision
+def test_initial_weights_match_gems_code(name):
+    """Xavier-uniform: within ±√(6 / (in + out)), with the same spread; biases are zero."""
     network = networks.build(name, SMALLEST_COLOUR[name], 10, seed=0, width=1 / 2)
     layers = [part for part in network.modules() if isinstance(part, torch.nn.Linear | torch.nn.Conv2d)]
     for layer in layers:
@@ -97,7 +97,7 @@ def test_weights_start_as_in_gems_code(name):
 
 
 @pytest.mark.parametrize("name", networks.NETWORKS)
-def test_weights_follow_the_seed_and_leave_torchs_own_randomness_alone(name):
+def test_weights_depend_on_the_seed_not_on_torchs_random_state(name):
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
@@ -109,5 +109,5 @@ def test_weights_follow_the_seed_and_leave_torchs_own_randomness_alone(name):
 
 
 @pytest.mark.parametrize("full", [8, 16, 64, 100, 128, 1024])
-def test_a_width_shared_by_n_networks_is_divided_by_n(full):
+def test_width_is_divided_among_n_networks(full):
     assert [scaled(full, 1 / n) for n in range(1, 2000)] == [max(1, full // n) for n in range(1, 2000)]

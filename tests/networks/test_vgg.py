@@ -10,7 +10,7 @@ BOTH = {"vgg11-bn": models.vgg11_bn, "vgg16-bn": models.vgg16_bn}
 
 
 @pytest.mark.parametrize(("name", "convolutions"), [("vgg11-bn", 8), ("vgg16-bn", 13)])
-def test_vgg_is_torchvisions_but_for_what_was_fitted(name, convolutions):
+def test_vgg_equals_torchvision_except_for_adaptations(name, convolutions):
     with torch.device("meta"):
         theirs, ours = BOTH[name](num_classes=10), networks.build(name, CIFAR, 10, seed=0)
     assert list(map(str, ours.features)) == [
@@ -24,7 +24,7 @@ def test_vgg_is_torchvisions_but_for_what_was_fitted(name, convolutions):
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_there_is_no_dropout_so_a_pass_repeats_itself(name):
+def test_forward_pass_is_deterministic(name):
     network = networks.build(name, CIFAR, 10, seed=0, width=1 / 32).train()
     x = torch.rand(2, *CIFAR)
     assert torch.equal(network(x), network(x))

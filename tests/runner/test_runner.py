@@ -1,4 +1,4 @@
-"""Sweeps with real runners and real workers: what dies, what is cancelled, what finds no room."""
+"""Sweeps with real runners and workers: dying processes, cancelled runs, full disks."""
 
 import json
 import multiprocessing
@@ -41,7 +41,7 @@ def flags(fields: dict[str, object]) -> list[str]:
 
 @pytest.fixture
 def home(tmp_path):
-    """A home whose processes are gone when the test is over."""
+    """A home whose processes have ended after the test."""
     yield tmp_path
     for process in chaos.processes(tmp_path):
         os.kill(process, signal.SIGKILL)
@@ -56,7 +56,7 @@ def worker_of(home: Path) -> int | None:
 
 
 @pytest.mark.slow
-def test_a_long_run_is_cancelled_soon_and_its_worker_stays(home):
+def test_cancelling_a_long_run_keeps_its_worker(home):
     store = Store(home / "runs.db")
     sweep = store.submit(SweepSpec(base=LONG))
     chaos.mgem(home, "work", "--workers", "1", "--idle", "2")
@@ -69,7 +69,7 @@ def test_a_long_run_is_cancelled_soon_and_its_worker_stays(home):
 
 
 @pytest.mark.slow
-def test_a_run_whose_worker_dies_three_times_fails_with_the_reason(home):
+def test_run_fails_after_its_worker_died_three_times(home):
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base=LONG))
     chaos.mgem(home, "work", "--workers", "1", "--idle", "1")
@@ -83,7 +83,7 @@ def test_a_run_whose_worker_dies_three_times_fails_with_the_reason(home):
 
 
 @pytest.mark.slow
-def test_what_cannot_run_fails_with_one_sentence_and_the_rest_goes_on(home):
+def test_impossible_run_fails_and_the_others_continue(home):
     options = flags({**SHORT, "device": "cpu,cuda:7,cuda:128", "workers": 1, "idle": 1})
     command = chaos.mgem(home, "sweep", *options, "--json")
     document = json.loads(command.communicate(timeout=90)[0])
@@ -97,15 +97,15 @@ def test_what_cannot_run_fails_with_one_sentence_and_the_rest_goes_on(home):
 
 
 @pytest.mark.slow
-def test_two_commands_at_once_share_a_store_and_a_runner(home):
+def test_concurrent_commands_share_store_and_runner(home):
     grids = (["--strengths", "0,0.1,0.2"], ["--strengths", "0.2,0.3,0.4"])
     commands = [
         chaos.mgem(home, "sweep", *flags(SHORT), *grid, "--seeds", "0,1", "--idle", "2", "--json") for grid in grids
     ]
-    told = [json.loads(command.communicate(timeout=120)[0]) for command in commands]
+    documents = [json.loads(command.communicate(timeout=120)[0]) for command in commands]
     assert [command.returncode for command in commands] == [0, 0]
-    assert [one["counts"]["finished"] for one in told] == [6, 6]
-    assert len(Store(home / "runs.db").database.rows("SELECT 1 FROM runs")) == 10  # strength 0.2 is common to both
+    assert [one["counts"]["finished"] for one in documents] == [6, 6]
+    assert len(Store(home / "runs.db").database.rows("SELECT 1 FROM runs")) == 10  # both have strength 0.2
     log = (home / "runner.log").read_text()
     assert "locked" not in log
     assert "Traceback" not in log
@@ -113,7 +113,7 @@ def test_two_commands_at_once_share_a_store_and_a_runner(home):
 
 
 def limit_files(process: int, size: int) -> None:
-    """A limit on the size of the files a process writes stands for a full disk."""
+    """Limit the size of the files that a process writes, to simulate a full disk."""
     resource.prlimit(process, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
@@ -121,15 +121,15 @@ def limit_files(process: int, size: int) -> None:
 @pytest.mark.parametrize(
     ("room", "what"), [(300_000, "1.pt could not be written"), (20_000, "runs.db could not be written")]
 )
-def test_without_room_the_problem_is_said_and_runs_go_on_when_there_is_some(home, room, what, monkeypatch):
-    """A checkpoint takes 360 kB, the events before the first one less; the first events take more than 20 kB in the log."""
+def test_runs_continue_after_a_full_disk_was_reported(home, room, what, monkeypatch):
+    """A checkpoint takes 360 kB, the events before it less; the first events take more than 20 kB in the log."""
     monkeypatch.setenv("MGEM_HOME", str(home))
     store = Store(home / "runs.db")
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "20")
     until(lambda: worker_of(home))
     until(
         lambda: store.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == 0
-    )  # its log is empty: what follows has this room
+    )  # the log is empty, so later writes have this much space
     limit_files(runner.pid, room)
     store.submit(SweepSpec(base={**SHORT, "iterations": 200}, grid={"seed": [0, 1]}))
     problem = until(current_problem)
@@ -143,19 +143,19 @@ def test_without_room_the_problem_is_said_and_runs_go_on_when_there_is_some(home
 
 
 def fill(file: Path) -> None:
-    """Until there is no room left."""
+    """Write to a file until the disk is full."""
     with suppress(OSError), file.open("wb", buffering=0) as full:
         while full.write(bytes(4096)):
             pass
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_said_by_the_command_that_waits(home):
-    """A file system of 16 MB of its own; the command says what the runner finds, and the sweep ends when there is room."""
+def test_waiting_command_reports_a_full_disk(home):
+    """On a file system of 16 MB, the command reports the full disk, and the sweep ends once there is space."""
     disk = home / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], stderr=subprocess.DEVNULL).returncode:
-        pytest.skip("this machine lets nobody mount a file system")
+        pytest.skip("this machine does not allow mounting a file system")
     try:
         longer = flags({**SHORT, "iterations": 600, "probe_every": 20})
         command = chaos.mgem(disk, "sweep", *longer, "--seeds", "0,1", "--idle", "1", stderr=subprocess.PIPE)
@@ -174,31 +174,31 @@ def test_a_full_disk_is_said_by_the_command_that_waits(home):
 
 
 @pytest.mark.slow
-def test_a_store_that_is_replaced_under_a_live_runner_is_served_and_waiters_are_told(home):
+def test_runner_continues_with_a_replaced_store(home):
     waiting = chaos.mgem(home, "sweep", *flags(LONG), "--workers", "1", "--idle", "20", stderr=subprocess.PIPE)
     until(lambda: (home / "runs.db").exists() and Store(home / "runs.db").counts()["running"] == 1)
     runner = chaos.runner_of(home)
     for file in home.glob("runs.db*"):
         file.unlink()
     assert waiting.wait(timeout=10) == 2
-    assert "was deleted or replaced while sweep s1 was in it; launch the sweep again" in waiting.stderr.read()
+    assert "was deleted or replaced, and sweep s1 with it; launch the sweep again" in waiting.stderr.read()
     other = chaos.mgem(home, "sweep", *flags(SHORT), "--json")
     document = json.loads(other.communicate(timeout=60)[0])
     assert document["counts"]["finished"] == 1
     assert chaos.runner_of(home) == runner
-    assert "was deleted or replaced; continuing with the store that is there now" in (home / "runner.log").read_text()
+    assert "was deleted or replaced; continuing with the new store" in (home / "runner.log").read_text()
 
 
 @pytest.mark.slow
-def test_with_no_idle_time_everything_queued_is_trained_first(home):
+def test_zero_idle_time_still_trains_the_queue(home):
     Store(home / "runs.db").submit(SweepSpec(base=SHORT, grid={"seed": [0, 1, 2]}))
     assert chaos.mgem(home, "work", "--workers", "2", "--idle", "0").wait(timeout=60) == 0
     assert Store(home / "runs.db").counts()["finished"] == 3
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_stopped_for_longer_than_its_limit_loses_nothing(home):
-    """A real minute of silence: the worker is replaced, and its run goes on elsewhere."""
+def test_suspended_worker_is_replaced_without_loss(home):
+    """After a real minute of silence, the worker is replaced, and its run continues elsewhere."""
     chaos.mgem(home, "sweep", "--tasks", "3", "--iterations", "400", "--idle", "5", "--detach")
     stopped = until(lambda: next(iter(chaos.training_workers(chaos.runner_of(home))), None))
     os.kill(stopped, signal.SIGSTOP)
@@ -210,7 +210,7 @@ def test_a_worker_that_is_stopped_for_longer_than_its_limit_loses_nothing(home):
 
 
 @pytest.mark.slow
-def test_two_runners_started_at_once_are_one(home):
+def test_only_one_of_two_concurrent_runners_works(home):
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base=SHORT, grid={"seed": list(range(6))}))
     runners = [chaos.mgem(home, "work", "--workers", "1", "--idle", "1") for _ in range(2)]
@@ -220,11 +220,11 @@ def test_two_runners_started_at_once_are_one(home):
 
 
 @pytest.mark.slow
-def test_code_that_is_edited_under_a_live_runner_is_the_code_that_trains(home, monkeypatch):
-    """The runner starts again with the new code, and trains what is requested with it."""
+def test_runner_restarts_with_edited_code(home, monkeypatch):
+    """The runner restarts with the new code, and trains the runs that are requested with it."""
     project = home / "project"
     shutil.copytree(Path(mgem_core.__file__).parent, project / "mgem_core", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.chdir(project)  # where python -m looks first
+    monkeypatch.chdir(project)  # python -m looks here first
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base=SHORT))
     runner = chaos.mgem(home, "work", "--workers", "1", "--idle", "20")
@@ -248,7 +248,7 @@ def expected(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", chaos.VICTIMS)
-def test_killed_four_times_a_sweep_gives_the_same_numbers_and_leaves_no_orphans(home, victim, expected):
+def test_sweep_survives_kills_with_equal_numbers_and_no_orphans(home, victim, expected):
     assert chaos.disturbed(home, victim, kills=4, seed=0) >= 3
     assert chaos.results(home) == expected
     assert len(expected) == 12
@@ -260,11 +260,11 @@ RAY_GRID = flags({"tasks": 3, "iterations": 500, "memory": 100, "probe_every": 2
 
 
 @pytest.mark.slow
-def test_a_ray_cluster_that_loses_a_node_goes_on_from_checkpoints_to_the_same_numbers(home, tmp_path_factory):
+def test_losing_a_ray_node_gives_equal_numbers(home, tmp_path_factory):
     from ray.cluster_utils import Cluster
 
     expected = chaos.undisturbed(tmp_path_factory.mktemp("undisturbed"), RAY_GRID)
-    node = {"num_cpus": 1, "node_ip_address": "127.0.0.2"}  # loopback; Ray takes 127.0.0.1 for another
+    node = {"num_cpus": 1, "node_ip_address": "127.0.0.2"}  # a loopback address; Ray treats 127.0.0.1 differently
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     try:
         second = cluster.add_node(**node)
@@ -289,7 +289,7 @@ def test_a_ray_cluster_that_loses_a_node_goes_on_from_checkpoints_to_the_same_nu
 
 
 @pytest.mark.slow
-def test_a_ray_cluster_that_is_not_there_is_one_sentence(home):
+def test_unreachable_ray_cluster_is_reported(home):
     command = chaos.mgem(home, "sweep", *flags(SHORT), "--ray", "127.0.0.1:1")
     assert command.wait(timeout=60) == 2
     assert "ray is '127.0.0.1:1', but no Ray cluster answers there" in (home / "runner.log").read_text()
@@ -298,22 +298,22 @@ def test_a_ray_cluster_that_is_not_there_is_one_sentence(home):
 
 @pytest.fixture(params=["forkserver", "spawn"])
 def start_method(request, monkeypatch):
-    """How workers start on Linux, and elsewhere."""
+    """Start workers as on Linux, and as on other systems."""
     monkeypatch.setattr(local, "CONTEXT", multiprocessing.get_context(request.param))
 
 
 @pytest.mark.usefixtures("start_method")
-def test_workers_that_do_not_start_are_given_up_with_one_sentence(monkeypatch):
-    monkeypatch.setattr(local, "worker_main", sys.exit)  # with its pipe for a reason: code 1
+def test_failing_worker_starts_are_reported(monkeypatch):
+    monkeypatch.setattr(local, "worker_main", sys.exit)  # sys.exit(pipe) gives exit code 1
     pool = LocalPool(2)
     with pytest.raises(UsageError, match="its worker process ended with code 1, 3 times in a row"):
         until(lambda: pool.poll(0.1))
     pool.close()
 
 
-def test_workers_whose_origin_ends_again_and_again_are_given_up_with_one_sentence(monkeypatch):
+def test_failing_fork_server_is_reported(monkeypatch):
     def start(self):
-        raise EOFError  # what multiprocessing says then
+        raise EOFError  # the error of multiprocessing in this case
 
     monkeypatch.setattr(local, "CONTEXT", multiprocessing.get_context("forkserver"))
     monkeypatch.setattr(multiprocessing.context.ForkServerProcess, "start", start)
@@ -322,22 +322,22 @@ def test_workers_whose_origin_ends_again_and_again_are_given_up_with_one_sentenc
         until(lambda: pool.poll(0.1))
 
 
-def test_a_worker_that_never_starts_is_given_up_and_nobody_waits_for_it(monkeypatch):
+def test_silent_worker_start_times_out(monkeypatch):
     monkeypatch.setattr(local, "CONTEXT", multiprocessing.get_context("forkserver"))
     monkeypatch.setattr(multiprocessing.context.ForkServerProcess, "start", lambda self: threading.Event().wait())
     monkeypatch.setattr(local, "STARTING", 0.3)
     pool = LocalPool(1)
-    with pytest.raises(UsageError, match="its worker was silent for 0 s, 3 times in a row"):
+    with pytest.raises(UsageError, match="its worker sent nothing for 0 s, 3 times in a row"):
         until(lambda: pool.poll(0.1))
 
 
 @pytest.mark.parametrize(("how", "attempts"), [("cancelled", 0), ("lost", 1)])
-def test_only_an_attempt_that_its_worker_did_not_survive_counts(tmp_path, how, attempts):
+def test_only_lost_workers_count_as_attempts(tmp_path, how, attempts):
     store, pool = Store(tmp_path / "runs.db"), Scripted()
     store.submit(SweepSpec())
     runner = Runner(store, pool)
     runner.do_round()
-    pool.told = [(1, Ended(how))]
+    pool.messages = [(1, Ended(how))]
     runner.do_round()
     pool.room = 0
     runner.do_round()
@@ -345,7 +345,7 @@ def test_only_an_attempt_that_its_worker_did_not_survive_counts(tmp_path, how, a
 
 
 @pytest.mark.usefixtures("start_method")
-def test_workers_killed_while_they_start_are_replaced_again_and_again():
+def test_workers_killed_during_start_are_replaced():
     pool = LocalPool(1)
     for _ in range(4):
         killed = pool.workers[0]
@@ -355,9 +355,9 @@ def test_workers_killed_while_they_start_are_replaced_again_and_again():
 
 
 @pytest.mark.slow
-def test_an_origin_killed_while_it_starts_a_worker_hangs_nothing():
-    """Ten kills aimed at the moment in which a worker is born; after each, a run is trained."""
-    from multiprocessing.forkserver import _forkserver  # where multiprocessing keeps it
+def test_killing_the_fork_server_during_a_start_does_not_hang():
+    """Kill the fork server ten times while a worker starts; after each kill, a run is trained."""
+    from multiprocessing.forkserver import _forkserver  # where multiprocessing stores its process
 
     config, moment = RunConfig(method="single", tasks=1, iterations=2, probe_every=0), random.Random(0)
     pool = LocalPool(1)
@@ -366,8 +366,8 @@ def test_an_origin_killed_while_it_starts_a_worker_hangs_nothing():
             until(lambda: pool.poll(0.1) or pool.free())
             born = len(pool.workers)
             os.kill(pool.workers[0].process.pid, signal.SIGKILL)
-            until(lambda: pool.poll(0.05) or not pool.workers[0].ready)  # its successor is being started
-            time.sleep(moment.uniform(0, 0.03))  # the moment is what this is about
+            until(lambda: pool.poll(0.05) or not pool.workers[0].ready)  # the next fork server is starting
+            time.sleep(moment.uniform(0, 0.03))  # the timing of the kill is what is tested
             with suppress(ProcessLookupError):
                 os.kill(_forkserver._forkserver_pid, signal.SIGKILL)
             until(lambda: pool.poll(0.1) or pool.free())
@@ -381,12 +381,12 @@ def test_an_origin_killed_while_it_starts_a_worker_hangs_nothing():
 
 
 class Scripted:
-    """A pool whose runs tell what the test says."""
+    """A pool that returns the messages that the test sets."""
 
     problem = ""
 
     def __init__(self, room=1):
-        self.room, self.started, self.told = room, [], []
+        self.room, self.started, self.messages = room, [], []
 
     def free(self):
         return self.room
@@ -399,20 +399,20 @@ class Scripted:
         pass
 
     def poll(self, seconds):
-        told, self.told = self.told, []
-        return told
+        messages, self.messages = self.messages, []
+        return messages
 
 
-def test_a_pool_that_lost_a_node_gets_no_more_than_it_can_hold(tmp_path):
+def test_smaller_pool_gets_no_more_runs_than_it_can_hold(tmp_path):
     store = Store(tmp_path / "runs.db")
     store.submit(SweepSpec(grid={"seed": list(range(5))}))
     Runner(store, Scripted(room=-1)).do_round()
     assert store.counts()["queued"] == 5
 
 
-def test_an_unknown_error_is_told_in_one_line_with_its_place():
+def test_unexpected_error_is_one_line_with_its_location():
     try:
         raise KeyError("x")
     except KeyError as error:
-        told = explain_error(error)
-    assert told.startswith("KeyError: 'x' (test_runner.py, line ")
+        message = explain_error(error)
+    assert message.startswith("KeyError: 'x' (test_runner.py, line ")

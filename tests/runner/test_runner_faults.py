@@ -1,4 +1,4 @@
-"""What can go wrong around a runner stores no wrong number, blames no run, and is said."""
+"""Faults around a runner: they store no wrong number, fail no run, and are reported."""
 
 import hashlib
 import json
@@ -51,7 +51,7 @@ def one_run(store):
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    """R, weights, probes and rows of the undisturbed run."""
+    """R, weights, probes and rows of an uninterrupted run."""
     store = Store(tmp_path_factory.mktemp("undisturbed") / "runs.db")
     store.submit(SPEC)
     assert Runner(store, InlinePool()).work(0) == "idle"
@@ -80,8 +80,8 @@ def restore_store(home, name):
 
 
 @pytest.mark.parametrize("tasks_before", [0, 1, 2])
-def test_a_run_never_goes_on_from_a_checkpoint_that_is_ahead_of_the_store(home, expected, tasks_before):
-    """A power cut, or a restored copy: the store is older than the checkpoint beside it."""
+def test_checkpoint_ahead_of_the_store_is_not_resumed(home, expected, tasks_before):
+    """After a power cut or a restored copy, the store can be older than the checkpoint."""
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
@@ -95,10 +95,12 @@ def test_a_run_never_goes_on_from_a_checkpoint_that_is_ahead_of_the_store(home, 
     assert Runner(store, pool).work(0) == "idle"
     assert everything(store) == expected
     assert pool.states == [None]
-    assert one_run(store)["notice"].startswith("It started again from the beginning: its checkpoint does not fit the store")
+    assert one_run(store)["notice"].startswith(
+        "The run started again from the beginning: its checkpoint does not fit the store"
+    )
 
 
-def test_a_store_that_is_ahead_of_the_checkpoint_is_cut_back_to_it(home, expected):
+def test_events_after_the_checkpoint_are_removed(home, expected):
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool(1))
@@ -113,11 +115,11 @@ def test_a_store_that_is_ahead_of_the_checkpoint_is_cut_back_to_it(home, expecte
     assert (one_run(store)["resumed_task"], one_run(store)["notice"]) == (2, None)
 
 
-def test_what_is_committed_survives_a_power_cut(home):
+def test_commits_survive_a_power_cut(home):
     assert new_store(home).database.rows("PRAGMA synchronous")[0][0] == 2  # FULL
 
 
-def test_a_result_without_all_its_events_is_no_result(home):
+def test_result_with_missing_events_fails(home):
     store = new_store(home)
     store.submit(SweepSpec(base={"tasks": 2}))
     store.claim()
@@ -129,8 +131,8 @@ def test_a_result_without_all_its_events_is_no_result(home):
     assert run["error"] == "the store lacks some of the 2 events of this run; resume it to train it again."
 
 
-def test_a_checkpoint_is_not_ahead_by_count_alone(home):
-    """Slow attempts yield more Stepped events: as many as another one had, rows of R included, do not make a whole."""
+def test_equal_event_count_without_all_rows_is_incomplete(home):
+    """Slow attempts yield more Stepped events, so an equal number of events does not mean that no row of R is missing."""
     store = new_store(home)
     store.submit(SPEC)
     store.claim()
@@ -141,7 +143,7 @@ def test_a_checkpoint_is_not_ahead_by_count_alone(home):
 
 
 @pytest.mark.parametrize("fault", ["a folder", "a huge task", "a header without end"])
-def test_one_checkpoint_that_cannot_be_read_stops_nobody_else(home, fault):
+def test_unreadable_checkpoint_does_not_stop_other_runs(home, fault):
     store = new_store(home)
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
     path = store.checkpoint(1)
@@ -156,16 +158,16 @@ def test_one_checkpoint_that_cannot_be_read_stops_nobody_else(home, fault):
     assert [run["status"] for run in store.run_records()] == ["finished"] * 2
 
 
-def test_a_folder_for_checkpoints_that_cannot_be_made_is_said(home):
+def test_checkpoint_folder_error_is_reported(home):
     store = new_store(home)
     store.submit(SPEC)
     (home / "checkpoints").touch()
-    with pytest.raises(StoreUnavailableError, match=r"the folder .*checkpoints cannot be made: File exists"):
+    with pytest.raises(StoreUnavailableError, match=r"the folder .*checkpoints cannot be created: File exists"):
         Runner(store, InlinePool()).do_round()
 
 
-def test_a_run_that_never_began_gets_no_notice(home):
-    """A checkpoint under its number is that of a run of an older store."""
+def test_new_run_ignores_a_stale_checkpoint_without_notice(home):
+    """A checkpoint with the number of the run belongs to a run of an older store."""
     store = new_store(home)
     store.submit(SPEC)
     store.checkpoint(1).parent.mkdir()
@@ -174,7 +176,7 @@ def test_a_run_that_never_began_gets_no_notice(home):
     assert one_run(store)["notice"] is None
 
 
-def test_a_damaged_checkpoint_beside_the_store_means_starting_again(home, expected):
+def test_damaged_checkpoint_restarts_the_run(home, expected):
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
@@ -184,11 +186,11 @@ def test_a_damaged_checkpoint_beside_the_store_means_starting_again(home, expect
     store.checkpoint(1).write_bytes(damaged)
     assert Runner(store, InlinePool()).work(0) == "idle"
     assert everything(store) == expected
-    assert "its checkpoint is damaged: its checksum does not fit" in one_run(store)["notice"]
-    assert not list(store.checkpoint(1).parent.iterdir())  # both are of no use once there is a result
+    assert "its checkpoint is damaged: its checksum is wrong" in one_run(store)["notice"]
+    assert not list(store.checkpoint(1).parent.iterdir())  # both are useless once there is a result
 
 
-def test_a_run_interrupted_under_other_code_waits_to_be_resumed_and_starts_again(home, expected, monkeypatch):
+def test_run_interrupted_under_other_code_restarts_when_resumed(home, expected, monkeypatch):
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
@@ -208,9 +210,9 @@ def test_a_run_interrupted_under_other_code_waits_to_be_resumed_and_starts_again
     assert "its checkpoint was written by other code" in run["notice"]
 
 
-def test_the_key_is_that_of_the_device_on_which_the_run_was_trained(home, monkeypatch):
+def test_key_names_the_device_used_for_training(home, monkeypatch):
     store = new_store(home)
-    monkeypatch.setattr(keys, "_has_cuda", lambda: True)  # what was expected when the run was asked for
+    monkeypatch.setattr(keys, "_has_cuda", lambda: True)  # the key expected at the time of the request
     store.submit(SPEC)
     expected_key = one_run(store)["key"]
     Runner(store, InlinePool()).work(0)
@@ -235,18 +237,18 @@ class Unwritable:
         self.store.record(events)
 
 
-def test_while_the_store_cannot_be_written_runs_wait_and_then_go_on(home, expected):
+def test_runs_wait_while_the_store_is_not_writable(home, expected):
     store = new_store(home)
     store.submit(SPEC)
     full = Unwritable(store, 5)
     assert Runner(full, InlinePool()).work(0) == "idle"
-    problem = "runs.db could not be written: database or disk is full. No run goes on until this is fixed."
+    problem = "runs.db could not be written: database or disk is full. No run can continue until this is fixed."
     assert full.seen == ["", *[problem] * 4]
     assert everything(store) == expected
     assert current_problem() == ""
 
 
-def test_while_checkpoints_cannot_be_written_runs_go_on_without(home, expected, monkeypatch, capfd):
+def test_runs_continue_while_checkpoints_are_not_writable(home, expected, monkeypatch, capfd):
     def refuse(path, content):
         raise OSError(28, "No space left on device", str(path))
 
@@ -255,10 +257,10 @@ def test_while_checkpoints_cannot_be_written_runs_go_on_without(home, expected, 
     store.submit(SPEC)
     assert Runner(store, InlinePool()).work(0) == "idle"
     assert everything(store) == expected
-    assert "1.pt could not be written: No space left on device. Runs go on without it." in capfd.readouterr().err
+    assert "1.pt could not be written: No space left on device. Training continues without it." in capfd.readouterr().err
 
 
-def test_another_program_that_locks_the_store_is_waited_for_and_said(home, expected):
+def test_runner_waits_for_a_locked_store_and_reports_it(home, expected):
     store = new_store(home)
     store.submit(SPEC)
     other = sqlite3.connect(home / "runs.db", isolation_level=None)
@@ -271,7 +273,7 @@ def test_another_program_that_locks_the_store_is_waited_for_and_said(home, expec
     assert everything(store) == expected
 
 
-def test_a_wrong_query_is_our_error_and_fails_no_run(home, monkeypatch):
+def test_sql_error_does_not_fail_a_run(home, monkeypatch):
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
@@ -282,7 +284,7 @@ def test_a_wrong_query_is_our_error_and_fails_no_run(home, monkeypatch):
     assert one_run(store)["status"] == "running"  # the next runner queues it again
 
 
-def test_a_runner_whose_store_was_deleted_or_replaced_leaves_it(home):
+def test_runner_leaves_a_replaced_store(home):
     store = new_store(home)
     store.submit(SPEC)
     one = Runner(store, InlinePool())
@@ -293,12 +295,12 @@ def test_a_runner_whose_store_was_deleted_or_replaced_leaves_it(home):
     assert one.work(60) == "replaced"
 
 
-def test_a_runner_whose_lock_was_deleted_leaves_its_store(home):
+def test_runner_ends_when_its_lock_is_deleted(home):
     one = Runner(new_store(home), InlinePool(), is_alone=lambda: False)
     assert one.work(60) == "replaced"
 
 
-def test_a_runner_whose_code_was_edited_finishes_what_it_began_and_leaves_the_rest(home, monkeypatch):
+def test_runner_with_edited_code_finishes_only_current_runs(home, monkeypatch):
     store = new_store(home)
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
     one = Runner(store, InlinePool())
@@ -309,26 +311,26 @@ def test_a_runner_whose_code_was_edited_finishes_what_it_began_and_leaves_the_re
 
 
 @pytest.mark.parametrize("idle", ["nan", "inf", "-1"])
-def test_an_impossible_idle_time_is_refused(idle, capsys):
+def test_invalid_idle_time_is_rejected(idle, capsys):
     assert main(["work", "--idle", idle]) == 2
     assert f"idle is {float(idle)}; it must be a number of at least 0." in capsys.readouterr().err
 
 
 def heartbeats_only(pipe):
-    """A worker that lives and never accepts a run: as a second child on the pipe of another would."""
+    """Act as a worker that lives but never accepts a run, like a second process on the pipe of another."""
     while True:
         pipe.send([])
         time.sleep(0.05)
 
 
-def test_a_worker_that_does_not_accept_its_run_is_replaced(monkeypatch):
+def test_worker_that_does_not_accept_a_run_is_replaced(monkeypatch):
     monkeypatch.setattr(local, "ACCEPTING", 0.3)
     monkeypatch.setattr(local, "worker_main", heartbeats_only)
     pool = LocalPool(1)
     try:
         until(lambda: pool.poll(0.1) or pool.free())
         deaf = pool.workers[0]
-        pool.start(1, RunConfig(), b"x" * 10_000_000)  # more than a pipe holds: the runner must not wait for it
+        pool.start(1, RunConfig(), b"x" * 10_000_000)  # more than fits into a pipe; the runner must not wait for it
         messages = until(lambda: pool.poll(0.1))
         assert messages == [(1, Ended("lost", "its worker did not accept it within 0 s"))]
         assert pool.workers[0] is not deaf
@@ -337,8 +339,8 @@ def test_a_worker_that_does_not_accept_its_run_is_replaced(monkeypatch):
         pool.close()
 
 
-def test_a_runner_that_was_itself_stopped_blames_no_worker(monkeypatch):
-    """As when a laptop sleeps or a container is paused: all were silent, and nobody listened."""
+def test_suspended_runner_keeps_its_workers(monkeypatch):
+    """When a laptop sleeps or a container is paused, workers send nothing, but the runner does not read either."""
     pool = LocalPool(1)
     try:
         until(lambda: pool.poll(0.1) or pool.free())
@@ -355,7 +357,7 @@ def test_a_runner_that_was_itself_stopped_blames_no_worker(monkeypatch):
         pool.close()
 
 
-def test_workers_that_somebody_kills_while_they_start_are_said_and_started_more_slowly():
+def test_repeated_kills_during_start_are_reported_and_slowed_down():
     pool = LocalPool(1)
     try:
         for _ in range(local.STARTS):
@@ -369,8 +371,8 @@ def test_workers_that_somebody_kills_while_they_start_are_said_and_started_more_
         pool.close()
 
 
-def test_two_tries_to_start_a_worker_never_share_a_pipe(monkeypatch):
-    """The origin died after it had made the child: the child must not meet a second one on its pipe."""
+def test_two_worker_starts_do_not_share_a_pipe(monkeypatch):
+    """If the fork server dies after a fork, no second worker may use the pipe of the first."""
     pipes = []
     start = local.CONTEXT.Process.start
 
@@ -378,7 +380,7 @@ def test_two_tries_to_start_a_worker_never_share_a_pipe(monkeypatch):
         pipes.append(self._args[0].fileno())
         start(self)
         if len(pipes) == 1:
-            self._popen = None  # as if the answer had never come
+            self._popen = None  # as if there had been no answer
             multiprocessing.process._children.discard(self)
             raise EOFError
 
@@ -398,7 +400,7 @@ def test_two_tries_to_start_a_worker_never_share_a_pipe(monkeypatch):
         pool.close()
 
 
-def test_a_stopped_worker_is_given_up_after_its_silence_and_its_run_goes_on(home, expected, monkeypatch):
+def test_run_of_a_silent_worker_continues_elsewhere(home, expected, monkeypatch):
     monkeypatch.setattr(local, "SILENT", 2.0)
     store = new_store(home)
     store.submit(SPEC)
@@ -411,7 +413,7 @@ def test_a_stopped_worker_is_given_up_after_its_silence_and_its_run_goes_on(home
     finally:
         pool.close()
     assert everything(store) == expected
-    assert one_run(store)["attempts"] in (1, 2)  # one if it had ended before it was stopped
+    assert one_run(store)["attempts"] in (1, 2)  # one if the run had ended before its worker was stopped
 
 
 def runner_with_status(store, pool=None):
@@ -419,7 +421,7 @@ def runner_with_status(store, pool=None):
     return Runner(store, pool or InlinePool(), status), status
 
 
-def test_a_runner_that_is_asked_to_end_finishes_what_it_began_and_leaves_the_rest(home, monkeypatch):
+def test_runner_asked_to_end_finishes_only_current_runs(home, monkeypatch):
     monkeypatch.setattr(runner, "TURN", 0.0)
     store = new_store(home)
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
@@ -431,13 +433,13 @@ def test_a_runner_that_is_asked_to_end_finishes_what_it_began_and_leaves_the_res
     assert [run["status"] for run in store.run_records()] == ["finished", "queued"]
 
 
-def test_a_runner_without_work_that_is_asked_to_end_ends_at_once(home):
+def test_idle_runner_asked_to_end_ends_at_once(home):
     one, status = runner_with_status(new_store(home))
     status.ask_to_end("that version")
     assert one.work(60) == "asked"
 
 
-def test_a_runner_has_its_turn_before_it_gives_way(home):
+def test_runner_completes_its_turn_before_it_ends(home):
     """Otherwise two versions that ask each other to end would train nothing at all."""
     store = new_store(home)
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
@@ -447,8 +449,8 @@ def test_a_runner_has_its_turn_before_it_gives_way(home):
     assert [run["status"] for run in store.run_records()] == ["finished", "finished"]
 
 
-def test_a_runner_gives_way_at_once_to_one_with_the_same_code(home):
-    """It was asked for with another pool, which can train the same runs."""
+def test_runner_gives_way_at_once_to_equal_code(home):
+    """The other runner has another pool, but can train the same runs."""
     store = new_store(home)
     store.submit(SPEC)
     one, status = runner_with_status(store)
@@ -457,8 +459,8 @@ def test_a_runner_gives_way_at_once_to_one_with_the_same_code(home):
     assert one_run(store)["status"] == "queued"
 
 
-def test_a_turn_begins_with_the_first_run(home, monkeypatch):
-    """Workers may need longer to start than a turn lasts."""
+def test_turn_begins_with_the_first_run(home, monkeypatch):
+    """Workers can need longer to start than a turn lasts."""
     monkeypatch.setattr(runner, "TURN", 0.0)
     store = new_store(home)
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
@@ -468,14 +470,14 @@ def test_a_turn_begins_with_the_first_run(home, monkeypatch):
     assert [run["status"] for run in store.run_records()] == ["finished", "queued"]
 
 
-def test_a_request_to_end_is_for_one_runner_alone(home):
+def test_request_to_end_is_for_one_runner(home):
     _, before = runner_with_status(new_store(home))
     before.ask_to_end("that version")
     _, after = runner_with_status(new_store(home))
     assert not after.asking_version()
 
 
-def test_a_live_runner_of_another_version_or_pool_is_waited_for(home):
+def test_runner_of_another_version_or_pool_is_awaited(home):
     assert reason_to_wait(WantedRunner("this version")) == ""
     lock = acquire_lock(0)
     RunnerStatus(77, "id", "that version", "2 workers").write("")
@@ -489,18 +491,18 @@ def test_a_live_runner_of_another_version_or_pool_is_waited_for(home):
     assert reason_to_wait(WantedRunner("this version")) == ""
 
 
-def test_the_status_of_an_older_version_is_that_of_another_version(home):
+def test_status_of_an_older_version_counts_as_another_version(home):
     lock = acquire_lock(0)
     (home / "runner.status").write_text('{"process": 5, "time": 1.0, "problem": ""}')
     waiting = reason_to_wait(WantedRunner("this version"))
     assert waiting.endswith("process 5 uses other code, libraries or data. Runs wait until it has ended.")
-    read_status().ask_to_end("this version")  # which it could not understand
+    read_status().ask_to_end("this version")  # an older version could not understand the request
     assert not (home / "runner.end").exists()
     lock.release()
 
 
-def test_a_worker_with_other_code_refuses_a_run_which_is_queued_again(home):
-    """The code was edited between the starts of the runner and of its workers."""
+def test_run_refused_by_worker_with_other_code_is_requeued(home):
+    """The code was edited after the runner started and before its workers did."""
 
     class OtherCode(InlinePool):
         def start(self, run, config, state):
@@ -515,7 +517,7 @@ def test_a_worker_with_other_code_refuses_a_run_which_is_queued_again(home):
     assert (run["status"], run["attempts"], run["task"]) == ("queued", 0, 0)
 
 
-def test_the_difference_between_two_processes_is_named():
+def test_differences_between_versions_are_named():
     ours = keys.versions_of_this_process(RunConfig())
     assert keys.difference_from(ours) == ""
     assert keys.difference_from({**ours, "learners/gem": "x"}) == "other code in mgem_core/learners/gem.py"
@@ -524,7 +526,7 @@ def test_the_difference_between_two_processes_is_named():
     assert keys.difference_from({"no-such-library": "1.0"}) == "no-such-library (not installed) instead of 1.0"
 
 
-def test_the_status_file_never_grows(home):
+def test_status_file_has_constant_size(home):
     RunnerStatus(1).write("a" * 10_000)
     assert (home / "runner.status").stat().st_size == SIZE
     assert current_problem() == "a" * (SIZE // 8)
@@ -535,7 +537,7 @@ def test_the_status_file_never_grows(home):
     assert current_problem() == ""
 
 
-def test_the_lock_is_released_when_its_owner_dies(home):
+def test_lock_is_released_when_its_owner_dies(home):
     code = "from mgem_core.runner.work import *; lock = acquire_lock(0); print(1, flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
         owner.stdout.readline()
@@ -546,7 +548,7 @@ def test_the_lock_is_released_when_its_owner_dies(home):
 
 
 @pytest.mark.parametrize("log", [None, "", "\n\n"])
-def test_a_runner_that_failed_without_a_word_is_reported(home, log):
+def test_runner_failure_without_log_is_reported(home, log):
     if log is not None:
         (home / "runner.log").write_text(log)
     process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(2)"])
@@ -555,7 +557,7 @@ def test_a_runner_that_failed_without_a_word_is_reported(home, log):
 
 
 def test_stepped_events_are_unique(home):
-    """The count of events rests on it."""
+    """The count of events relies on this."""
     store = new_store(home)
     store.submit(SPEC)
     store.claim()
@@ -565,7 +567,7 @@ def test_stepped_events_are_unique(home):
     assert store.count_events(1, 0, 2) == 0
 
 
-def test_home_that_is_a_file_is_one_sentence(tmp_path, monkeypatch):
+def test_home_that_is_a_file_is_reported(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "file"))
     with pytest.raises(UsageError, match="cannot be used"):

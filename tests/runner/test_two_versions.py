@@ -1,4 +1,4 @@
-"""Two checkouts with different code share a store: each trains its own runs, and shows its own numbers."""
+"""Two checkouts with different code share a store; each trains its own runs and shows their numbers."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def home(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_sweep_is_trained_with_the_code_that_requested_it(tmp_path, home):
+def test_sweep_is_trained_with_the_code_that_requested_it(tmp_path, home):
     one, other = Checkout(tmp_path / "one", home), Checkout(tmp_path / "other", home, is_edited=True)
     alone, _ = other.accuracies("0", home=tmp_path / "alone")
     live = ["sweep", *SMALL, "--iterations", "2000", "--seeds", LATER, "--workers", "1", "--idle", "30", "--detach"]
@@ -73,13 +73,13 @@ def test_a_sweep_is_trained_with_the_code_that_requested_it(tmp_path, home):
     assert found == alone
     assert "Waiting for another version to finish: process" in messages
     finished = store.counts(1)["finished"]
-    assert finished < 40  # its runner gave way before it had trained everything
-    until(lambda: store.counts(1)["finished"] > finished, 120)  # and went on after that
+    assert finished < 40  # its runner ended before it had trained everything
+    until(lambda: store.counts(1)["finished"] > finished, 120)  # and continued later
     assert one.accuracies("0")[0] != alone
 
 
 @pytest.mark.slow
-def test_what_was_queued_before_an_update_is_listed_and_resumed_with_the_new_code(tmp_path, home):
+def test_runs_queued_before_an_update_resume_with_new_code(tmp_path, home):
     before = Checkout(tmp_path / "one", home)
     queued = ["sweep", *SMALL, "--iterations", "20000", "--seeds", "0,1,2", "--workers", "1", "--detach", "--idle", "1"]
     assert before.call(*queued)[0] == 0
@@ -100,7 +100,7 @@ def test_what_was_queued_before_an_update_is_listed_and_resumed_with_the_new_cod
 
 
 @pytest.mark.slow
-def test_a_ray_node_with_other_code_is_refused_by_name(tmp_path, home):
+def test_ray_node_with_other_code_is_refused(tmp_path, home):
     from ray.cluster_utils import Cluster
 
     one, other = Checkout(tmp_path / "one", home), Checkout(tmp_path / "other", home, is_edited=True)
@@ -113,13 +113,13 @@ def test_a_ray_node_with_other_code_is_refused_by_name(tmp_path, home):
         assert code == 0, err
         assert json.loads(out)["counts"]["finished"] == 3
         assert "mgem: Refused Ray node:" in err
-        assert "(127.0.0.2) has other code in mgem_core/learners/_learner.py. Install there what the runner has" in err
+        assert "(127.0.0.2) has other code in mgem_core/learners/_learner.py. Install the same versions there" in err
     finally:
         cluster.shutdown()
 
 
 @pytest.mark.slow
-def test_another_pool_than_the_live_one_is_not_silently_ignored(tmp_path, home):
+def test_different_pool_request_is_reported(tmp_path, home):
     one = Checkout(tmp_path / "one", home)
     live = ["sweep", *SMALL, "--iterations", "5000", "--seeds", "5,6,7,8", "--workers", "1", "--idle", "30", "--detach"]
     assert one.call(*live)[0] == 0

@@ -34,7 +34,7 @@ def finish(store, run_id, acc=80.0, status="finished"):
     store.record([*rows, (run_id, Finished(status, "", R, acc, 85.0, acc - 85.0, 1.5, 0.01, "abc"))])
 
 
-def test_a_submitted_sweep_is_queued_in_order(store):
+def test_sweep_is_queued_in_order(store):
     sweep = store.submit(SPEC)
     assert store.counts(sweep)["queued"] == 4
     claimed = [store.claim() for _ in range(5)]
@@ -43,7 +43,7 @@ def test_a_submitted_sweep_is_queued_in_order(store):
     assert store.counts(sweep) == {**dict.fromkeys(store.counts(), 0), "running": 4}
 
 
-def test_a_second_sweep_shares_what_is_known(store):
+def test_second_sweep_shares_existing_runs(store):
     first = store.submit(SPEC)
     for _ in range(4):
         finish(store, store.claim()[0])
@@ -54,7 +54,7 @@ def test_a_second_sweep_shares_what_is_known(store):
     assert store.counts(third)["queued"] == 4
 
 
-def test_a_process_claims_only_runs_that_were_requested_with_its_code(store, monkeypatch):
+def test_process_claims_only_runs_requested_with_its_code(store, monkeypatch):
     older = store.submit(SPEC)
     monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     assert store.claim() is None
@@ -72,7 +72,7 @@ def test_a_process_claims_only_runs_that_were_requested_with_its_code(store, mon
     assert store.claim()[0] in store.run_ids(older)
 
 
-def test_runs_that_wait_for_older_code_are_listed_and_resume_requests_them_with_the_current_code(store, monkeypatch):
+def test_resume_requests_runs_of_older_code_with_current_code(store, monkeypatch):
     sweep = store.submit(SPEC)
     interrupted = store.claim()[0]
     assert store.requested_with_other_code() == []
@@ -82,14 +82,14 @@ def test_runs_that_wait_for_older_code_are_listed_and_resume_requests_them_with_
     assert store.requested_with_other_code([interrupted]) == [interrupted]
     assert store.resume(store.run_ids(sweep)) == 4
     assert store.requested_with_other_code() == []
-    assert store.resume(store.run_ids(sweep)) == 0  # they wait already
+    assert store.resume(store.run_ids(sweep)) == 0  # these are queued already
     assert store.claim()[0] == interrupted
     keys = expected_keys(SPEC.runs())
     assert [run["key"] for run in store.run_records(sweep=sweep)] == keys
 
 
-def test_a_run_that_is_requested_again_with_other_code_is_not_claimed_any_more(store, monkeypatch):
-    """Another process resumes it between the two steps of a claim."""
+def test_run_resumed_with_other_code_is_not_claimed(store, monkeypatch):
+    """Another process resumes the run between the two steps of a claim."""
     store.submit(SweepSpec(base=SPEC.base))
     answers = iter([queue.next_run(store.database), None])
     monkeypatch.setattr(queue, "next_run", lambda database: next(answers))
@@ -99,8 +99,8 @@ def test_a_run_that_is_requested_again_with_other_code_is_not_claimed_any_more(s
     assert store.counts()["queued"] == 1
 
 
-def test_a_run_that_an_update_made_invalid_fails_with_a_sentence(store):
-    """The code that trains it is the same, but not what a config may be."""
+def test_run_with_invalid_config_fails_with_message(store):
+    """The code that trains the run is the same, but its config is no longer valid."""
     store.submit(SPEC)
     with store.database.transaction() as db:
         db.execute("UPDATE runs SET config = replace(config, 'mnist5k-permutations', 'gone') WHERE id IN (1, 2)")
@@ -110,7 +110,7 @@ def test_a_run_that_an_update_made_invalid_fails_with_a_sentence(store):
     assert failed[0]["error"].startswith("benchmark is 'gone'; it must be one of")
 
 
-def test_a_sweep_that_is_requested_with_older_code_is_not_the_one_that_is_asked_for_now(store, monkeypatch):
+def test_sweep_of_older_code_is_not_reused(store, monkeypatch):
     first = store.submit(SPEC)
     assert store.find_sweep(SPEC) == first
     monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
@@ -118,7 +118,7 @@ def test_a_sweep_that_is_requested_with_older_code_is_not_the_one_that_is_asked_
 
 
 def claimed_sweeps(store, count):
-    """The names of the sweeps from which the next runs are claimed."""
+    """Claim this many runs and return the names of their sweeps."""
     return [next(iter(store.sweeps_of([store.claim()[0]]).values())) for _ in range(count)]
 
 
@@ -131,7 +131,7 @@ def test_sweeps_take_turns(store):
     assert claimed_sweeps(store, 4) == ["later", "long"] * 2
 
 
-def test_resumed_runs_take_turns_with_what_is_being_trained(store):
+def test_resumed_runs_take_turns_with_active_runs(store):
     first = store.submit(SweepSpec(base=SPEC.base, grid={"seed": list(range(5))}), "stopped")
     store.cancel(store.run_ids(first))
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": list(range(10, 20))}), "other")
@@ -140,13 +140,13 @@ def test_resumed_runs_take_turns_with_what_is_being_trained(store):
     assert claimed_sweeps(store, 5) == ["stopped", "stopped", "other", "stopped", "other"]
 
 
-def test_runs_that_record_for_the_lens_come_first(store):
+def test_runs_with_snapshots_are_trained_first(store):
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1], "snap_every": [0, 5]}))
     assert [store.claim()[1].snap_every for _ in range(4)] == [5, 5, 0, 0]
 
 
 class UnreadableData:
-    """Data that cannot be listed, for one of the benchmarks."""
+    """A dataset that cannot be read."""
 
     def __init__(self, monkeypatch, benchmark="mnist5k-rotations"):
         def version():
@@ -156,7 +156,7 @@ class UnreadableData:
         monkeypatch.setitem(BENCHMARKS, benchmark, replace(BENCHMARKS[benchmark], dataset=dataset))
 
 
-def test_a_run_whose_data_cannot_be_read_fails_alone(store, monkeypatch):
+def test_unreadable_data_fails_only_its_run(store, monkeypatch):
     grid = {"benchmark": ["mnist5k-rotations", "mnist5k-permutations"], "seed": [0, 1]}
     sweep = store.submit(SweepSpec(base=SPEC.base, grid=grid))
     UnreadableData(monkeypatch)
@@ -169,11 +169,11 @@ def test_a_run_whose_data_cannot_be_read_fails_alone(store, monkeypatch):
     assert {run["error"] for run in failed} == {"/data/pacs/photo/dog cannot be read (Permission denied); allow it."}
     store.cancel(store.run_ids(sweep))
     store.requeue_interrupted()
-    assert store.resume(store.run_ids(sweep)) == 2  # the others are still not readable
+    assert store.resume(store.run_ids(sweep)) == 2  # the data is still unreadable
     assert store.counts(sweep)["failed"] == 2
 
 
-def test_a_sweep_takes_up_again_what_failed_or_was_cancelled(store):
+def test_resubmitting_a_sweep_requeues_failed_and_cancelled_runs(store):
     store.submit(SPEC)
     one, other = store.claim()[0], store.claim()[0]
     store.end(one, "failed", "no luck")
@@ -195,7 +195,7 @@ def test_cancel_and_resume(store):
     assert store.attempts(running) == 0
 
 
-def test_a_result_is_final(store):
+def test_result_is_final(store):
     store.submit(SPEC)
     done = store.claim()[0]
     finish(store, done)
@@ -204,33 +204,33 @@ def test_a_result_is_final(store):
     assert store.database.rows("SELECT status FROM runs WHERE id = ?", done)[0]["status"] == "finished"
 
 
-def test_a_new_runner_takes_up_what_was_interrupted(store):
+def test_new_runner_requeues_interrupted_runs(store):
     store.submit(SPEC)
     one, other = store.claim()[0], store.claim()[0]
     store.cancel([other])
     store.requeue_interrupted()
     assert store.claim()[0] == one
-    assert store.attempts(one) == 1  # the runner's death was not the run's fault
+    assert store.attempts(one) == 1  # an interrupted attempt does not count
     assert store.counts()["cancelled"] == 1
 
 
-def test_a_resumed_run_tells_again_what_came_after_its_checkpoint(store):
+def test_resumed_run_replaces_events_after_its_checkpoint(store):
     store.submit(SPEC)
     number, config = store.claim()
     events = [event for event in run(config) if not isinstance(event, Finished)]
     store.record([(number, event) for event in events])
     before = frames.series(store, number, "Stepped")
     store.record([(number, Started("GEM", ("a", "b"), 10, 1, 1, 4))])
-    kept = frames.series(store, number, "Stepped")
+    remaining = frames.series(store, number, "Stepped")
     assert len(before) == 20
-    assert [tuple(row) for row in kept[["task", "step"]].to_numpy()][-1] == (1, 4)
+    assert [tuple(row) for row in remaining[["task", "step"]].to_numpy()][-1] == (1, 4)
     later = [e for e in events if isinstance(e, Stepped | TaskLearned) and (e.task, getattr(e, "step", 99)) > (1, 4)]
     store.record([(number, event) for event in later])
     assert frames.series(store, number, "Stepped").equals(before)
     assert frames.matrix(store, number).shape == (2, 2)
 
 
-def test_a_run_keeps_the_names_of_its_tasks_when_it_resumes(store):
+def test_resumed_run_keeps_its_task_names(store):
     store.submit(SPEC)
     number, _ = store.claim()
     names = ("MNIST", "SVHN (1,083 images)")
@@ -240,7 +240,7 @@ def test_a_run_keeps_the_names_of_its_tasks_when_it_resumes(store):
     assert store.task_names([number, number + 1]) == {number: [*names], number + 1: []}
 
 
-def test_snapshots_come_back_as_they_were(store):
+def test_snapshots_round_trip(store):
     store.submit(SPEC)
     number, config = store.claim()
     taken = [e for e in run(config.model_copy(update={"snap_every": 5})) if isinstance(e, Snapped)]
@@ -252,8 +252,8 @@ def test_snapshots_come_back_as_they_were(store):
         np.testing.assert_array_equal(back.sizes, one.sizes)
 
 
-def test_snapshots_of_older_versions_are_read_as_gram_matrices_of_vectors(store):
-    """They hold the Gram matrices in float32, whose rounding gives parallel rows eigenvalues below zero."""
+def test_snapshots_of_older_versions_are_positive_semidefinite(store):
+    """Older versions stored Gram matrices in float32; rounding gives parallel rows negative eigenvalues."""
     rows = np.random.default_rng(0).normal(size=(2, 1, 50)) + 1e-5 * np.random.default_rng(1).normal(size=(2, 8, 50))
     gram = (rows @ rows.swapaxes(1, 2)).astype(np.float32)
     assert np.linalg.eigvalsh(gram.astype(float)).min() < 0
@@ -269,7 +269,7 @@ def test_snapshots_of_older_versions_are_read_as_gram_matrices_of_vectors(store)
 
 
 @pytest.mark.parametrize("schema", range(1, len(MIGRATIONS)))
-def test_a_store_of_an_older_schema_is_taken_over_with_all_it_has(tmp_path, schema):
+def test_migration_keeps_all_data(tmp_path, schema):
     db = sqlite3.connect(tmp_path / "runs.db")
     db.executescript(";".join([*MIGRATIONS[:schema], f"PRAGMA user_version = {schema}"]))
     db.execute("INSERT INTO sweeps VALUES (3, 'old', '{}', 0)")
@@ -294,7 +294,7 @@ def test_a_store_of_an_older_schema_is_taken_over_with_all_it_has(tmp_path, sche
     assert store.database.rows("PRAGMA integrity_check")[0][0] == "ok"
 
 
-def test_the_number_of_a_deleted_run_is_never_given_again(store):
+def test_ids_of_deleted_runs_are_not_reused(store):
     first = store.submit(SPEC)
     store.checkpoint(1).parent.mkdir()
     store.checkpoint(1).write_bytes(b"state")
@@ -316,7 +316,7 @@ def test_frames_are_tidy(store):
     table = measurements.points(store, every, View())
     assert table["label"].tolist() == ["GEM", "p-mGEM(4)"]
     assert table["finished"].tolist() == [2, 1]
-    assert table["acc"].tolist() == [80.0, 70.0]  # of the seed that both have
+    assert table["acc"].tolist() == [80.0, 70.0]  # for the seed that both have
     finish(store, store.claim()[0], 72.0)
     table = measurements.points(store, frames.runs(store, sweep), View())
     assert table["acc"].tolist() == [81.0, 71.0]
@@ -325,14 +325,14 @@ def test_frames_are_tidy(store):
     assert frames.speeds(store)["mlp"] > 0
 
 
-def test_an_empty_store_has_empty_frames(store):
+def test_empty_store_has_empty_frames(store):
     assert frames.runs(store).empty
     assert measurements.points(store, frames.runs(store), View()).empty
     assert frames.matrix(store, 1).empty
     assert frames.speeds(store) == {}
 
 
-def test_forgetting_a_sweep_spares_the_runs_of_others(store):
+def test_deleting_a_sweep_keeps_shared_runs(store):
     first = store.submit(SPEC)
     other = store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "seed": [0, 1]}))
     shared = store.run_ids(other)
@@ -351,12 +351,12 @@ def test_forgetting_a_sweep_spares_the_runs_of_others(store):
     assert store.database.rows("SELECT id FROM sweeps") == []
 
 
-def test_deleting_forgets_ended_runs_and_all_they_told(store):
+def test_deleting_removes_ended_runs_and_their_events(store):
     sweep = store.submit(SPEC)
     number, _ = store.claim()
     store.record([(number, Stepped(0, 1, 0.5, 0.0, 0.01, 0))])
     store.delete(store.run_ids(sweep))
-    assert store.counts(sweep)["running"] == 1  # nothing that has not ended is deleted
+    assert store.counts(sweep)["running"] == 1  # active runs are not deleted
     finish(store, number)
     store.cancel(store.run_ids(sweep))
     store.delete(store.run_ids(sweep))
@@ -372,16 +372,16 @@ def test_sweeps_have_names(store):
     assert [row["name"] for row in store.database.rows("SELECT name FROM sweeps")] == [f"sweep {first}", "ours"]
 
 
-def test_a_damaged_file_is_refused_and_left_alone(tmp_path):
+def test_damaged_file_is_rejected_unchanged(tmp_path):
     path = tmp_path / "runs.db"
     path.write_bytes(b"this is no database" * 100)
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="is damaged or no store of mgem"):
+    with pytest.raises(UsageError, match="is damaged or not a store of mgem"):
         Store(path)
     assert path.read_bytes() == before
 
 
-def test_a_newer_schema_is_refused_and_left_alone(tmp_path):
+def test_newer_schema_is_rejected_unchanged(tmp_path):
     path = tmp_path / "runs.db"
     db = sqlite3.connect(path)
     db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
@@ -392,13 +392,13 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_configs_come_back_equal(store):
+def test_configs_round_trip(store):
     spec = SweepSpec(grid={"modules": [{"fc1": 0, "fc2": 0, "fc3": 1}], "strength": [(0.1, 0.2, 0.3, 0.4)]})
     store.submit(spec)
     assert store.claim()[1] == spec.runs()[0] == RunConfig(**spec.runs()[0].model_dump())
 
 
-def test_a_run_that_this_version_does_not_know_is_left_to_others_until_it_is_resumed(store):
+def test_run_with_unknown_config_waits_until_resumed(store):
     store.submit(SPEC)
     with store.database.transaction() as db:
         db.execute("UPDATE runs SET config = replace(config, 'mnist5k-permutations', 'gone'), code = '' WHERE id = 1")
@@ -413,7 +413,7 @@ def test_a_run_that_this_version_does_not_know_is_left_to_others_until_it_is_res
     assert frames.speeds(store) == {}
 
 
-def test_a_run_wanted_again_while_it_is_cancelled_is_queued_and_the_other_way_round(store):
+def test_last_request_wins_between_cancel_and_resume(store):
     store.submit(SPEC)
     one, other = store.claim()[0], store.claim()[0]
     store.cancel([one])
@@ -425,7 +425,7 @@ def test_a_run_wanted_again_while_it_is_cancelled_is_queued_and_the_other_way_ro
     assert (statuses[one], statuses[other]) == ("queued", "cancelled")
 
 
-def test_the_version_tells_whether_anybody_has_written(tmp_path):
+def test_version_changes_with_every_write(tmp_path):
     store, other = Store(tmp_path / "runs.db"), Store(tmp_path / "runs.db")
     first = store.version()
     store.counts()
@@ -437,12 +437,12 @@ def test_the_version_tells_whether_anybody_has_written(tmp_path):
     assert store.version() != second
 
 
-def test_two_stores_never_have_the_same_version(tmp_path):
+def test_two_stores_have_different_versions(tmp_path):
     first, again, other = Store(tmp_path / "a.db"), Store(tmp_path / "a.db"), Store(tmp_path / "b.db")
     assert len({first.version(), again.version(), other.version()}) == 3
 
 
-def test_a_store_is_current_until_its_file_is_deleted_or_replaced(tmp_path):
+def test_store_is_current_until_its_file_is_replaced(tmp_path):
     store = Store(tmp_path / "runs.db")
     store.submit(SweepSpec())
     assert store.is_current()
@@ -456,19 +456,19 @@ def test_a_store_is_current_until_its_file_is_deleted_or_replaced(tmp_path):
     assert not opened.is_current()
 
 
-def test_many_processes_that_make_a_store_at_once_make_one(tmp_path):
+def test_concurrent_creation_makes_one_store(tmp_path):
     code = "import sys, pathlib; from mgem_core.store import Store; input(); Store(pathlib.Path(sys.argv[1])).counts()"
     command = [sys.executable, "-c", code, str(tmp_path / "runs.db")]
     makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
-    for maker in makers:  # all have imported and wait
+    for maker in makers:  # every process has imported the store and waits
         maker.stdin.write("\n")
         maker.stdin.flush()
     assert [maker.communicate()[1] for maker in makers] == [""] * 6
     assert [maker.returncode for maker in makers] == [0] * 6
 
 
-def test_runs_of_versions_that_knew_fewer_fields_are_of_the_same_configuration(store):
-    """A method that is added later brings fields that older runs of other methods never had."""
+def test_runs_stored_with_fewer_fields_have_the_same_configuration(store):
+    """A new method adds fields that stored runs of other methods do not have."""
     spec = SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1]})
     store.submit(spec)
     with store.database.transaction() as db:
@@ -484,12 +484,12 @@ def test_runs_of_versions_that_knew_fewer_fields_are_of_the_same_configuration(s
     assert "er_replays" not in store.run_records([3])[0]["config"]
 
 
-def test_what_was_asked_for_and_not_yet_trained_is_not_asked_for_twice(store):
+def test_queued_run_is_not_queued_twice(store):
     first = store.submit(SPEC)
     assert store.run_ids(store.submit(SPEC)) == store.run_ids(first)
 
 
-def test_a_sweep_gets_more_seeds_and_only_their_runs_are_queued(store):
+def test_extending_seeds_queues_only_new_runs(store):
     sweep = store.submit(SPEC)
     while claimed := store.claim():
         finish(store, claimed[0])
@@ -502,7 +502,7 @@ def test_a_sweep_gets_more_seeds_and_only_their_runs_are_queued(store):
 
 
 def test_threads_share_a_store(store):
-    """A dashboard has one store for all its sessions."""
+    """All sessions of a dashboard share one store."""
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": list(range(40))}))
     claimed, errors = [], []
 
@@ -524,7 +524,7 @@ def test_threads_share_a_store(store):
     assert sorted(claimed) == list(range(1, 41))
 
 
-def test_a_reader_does_not_wait_for_a_writer_that_waits(store):
+def test_readers_do_not_wait_for_a_waiting_writer(store):
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     waiting = threading.Thread(target=store.submit, args=[SPEC])

@@ -17,7 +17,7 @@ SHAPE, TRAIN, TEST = (3, 32, 32), 40, 10
 
 
 def open_stream(tasks, seed):
-    """Each task has images of its own, of two classes of its own."""
+    """Return a stream whose tasks have different images and two different classes each."""
     draw, each = np.random.default_rng(seed), TRAIN + TEST
     images = draw.integers(0, 256, (tasks * each, math.prod(SHAPE)), dtype=np.uint8)
     labels = np.repeat(2 * np.arange(tasks), each) + np.tile([0, 1], tasks * each // 2)
@@ -33,7 +33,7 @@ def benchmark(monkeypatch):
     defaults = {"network": "conv5", "tasks": 2, "iterations": 2, "batch_size": 8, "memory": 4, "probe_every": 2}
     benchmark = Benchmark("noise", "Noise", SHAPE, 10, TRAIN, TEST, 2, 5, defaults, open_stream, {"gem": 0.01})
     monkeypatch.setitem(BENCHMARKS, "noise", benchmark)
-    monkeypatch.setattr(engine, "run_key", lambda config, device: "noise")  # the key reads the benchmark's file
+    monkeypatch.setattr(engine, "run_key", lambda config, device: "noise")  # the key contains the code of this file
 
 
 def finished(**fields):
@@ -75,12 +75,12 @@ def test_two_tasks_of_other_methods(network, method):
 
 
 @pytest.mark.slow
-def test_a_run_of_resnet18_is_repeatable():
+def test_resnet18_run_is_reproducible():
     one, same = (finished(network="resnet18", iterations=1)[0].fingerprint for _ in range(2))
     assert one == same
 
 
-def test_where_a_whole_set_is_needed_the_network_says_how_many_images_a_pass_takes(monkeypatch):
+def test_network_sets_the_images_per_pass(monkeypatch):
     passes, batch = [], Stream.batch
 
     def counted(stream, task, indices):

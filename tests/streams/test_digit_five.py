@@ -1,4 +1,4 @@
-"""Digit-Five: tiny files in the layouts of its datasets everywhere, the real digits where MGEM_DATA has them."""
+"""Digit-Five, with tiny files in the layouts of its datasets, and with the real digits if MGEM_DATA has them."""
 
 import bz2
 import hashlib
@@ -59,7 +59,7 @@ def root(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_any_domains_in_any_order_are_tasks_and_a_small_one_says_how_small(root):
+def test_any_domains_in_any_order_are_tasks(root):
     stream = BENCHMARK.open(3, 0, ("usps", "mnist", "svhn"))
     assert [task.name for task in stream.tasks] == ["USPS (30 images)", "MNIST", "SVHN (40 images)"]
     assert [(len(task.train), len(task.test)) for task in stream.tasks] == [(30, 20), (50, 20), (40, 20)]
@@ -79,14 +79,14 @@ def test_the_seed_draws_the_images_and_the_order(root):
 
 
 def test_images_keep_their_labels(root):
-    """Digits are drawn from all of MNIST; each image of the stream is one of its images with the same label."""
+    """Each image of the stream is an image of MNIST with the same label."""
     stream = BENCHMARK.open(1, 0, ("mnist",))
     images, labels = mnist.read_files(mnist.folder())
     label_of = {image.tobytes(): label for image, label in zip(images, labels, strict=True)}
     assert [label_of[image.numpy().tobytes()] for image in stream.images] == stream.labels.tolist()
 
 
-def test_a_run_learns_from_the_files(root):
+def test_run_learns_from_the_files(root):
     fields = {"domains": "usps+svhn", "iterations": 2, "batch_size": 10, "memory": 10, "probe_every": 0}
     *_, finished = run(RunConfig(benchmark="digit-five", **fields))
     assert finished.status == "finished"
@@ -100,7 +100,7 @@ def test_torchvision_reads_the_same_usps_from_the_same_files(root):
 
 
 def write_svhn(folder, monkeypatch):
-    """SVHN in torchvision's files, in which the digit 0 has the label 10; their names and checksums, for torchvision."""
+    """Write SVHN in torchvision's files, where digit 0 has label 10; return names and checksums for torchvision."""
     folder.mkdir(exist_ok=True)
     sums = {}
     for name, count in (("train_32x32.mat", 60), ("test_32x32.mat", 30)):
@@ -111,7 +111,7 @@ def write_svhn(folder, monkeypatch):
     return sums
 
 
-def test_torchvisions_files_of_svhn_come_before_the_sample(root, monkeypatch):
+def test_svhn_files_take_precedence_over_the_sample(root, monkeypatch):
     config = RunConfig(benchmark="digit-five", domains="svhn")
     sample_key = expected_keys([config])
     sums = write_svhn(root, monkeypatch)
@@ -125,7 +125,7 @@ def test_torchvisions_files_of_svhn_come_before_the_sample(root, monkeypatch):
 
 
 def write_mnist_m(folder):
-    """MNIST-M as its authors packed it: the green of an image is ten times its label."""
+    """Write MNIST-M as packed by its authors; the green value of an image is ten times its label."""
     for part, count in (("mnist_m_train", 60), ("mnist_m_test", 30)):
         (folder / part).mkdir(parents=True)
         for i in range(count):
@@ -134,7 +134,7 @@ def write_mnist_m(folder):
         (folder / f"{part}_labels.txt").write_text("".join(lines))
 
 
-def test_the_authors_folder_of_mnist_m_comes_before_the_sample(root, monkeypatch):
+def test_mnist_m_folder_takes_precedence_over_the_sample(root, monkeypatch):
     monkeypatch.setattr(mnist_m, "PARTS", {"mnist_m_train": 50, "mnist_m_test": 40})
     config = RunConfig(benchmark="digit-five", domains="mnist-m")
     sample_key = expected_keys([config])
@@ -152,7 +152,7 @@ def test_the_authors_folder_of_mnist_m_comes_before_the_sample(root, monkeypatch
     assert "whose file mnist_m_test_labels.txt is not in" in config.missing_data()
 
 
-def test_another_sample_is_another_key(root):
+def test_another_sample_changes_the_key(root):
     config = RunConfig(benchmark="digit-five", domains="mnist-m")
     before = expected_keys([config])
     np.savez_compressed(root / "digit-five" / "mnist_m.npz", **arrays(60, 30, seed=5))
@@ -184,7 +184,7 @@ def too_few(path):
 
 @pytest.mark.parametrize("file", ["digit-five/mnist_m.npz", "digit-five/svhn.npz", "usps.bz2", "usps.t.bz2"])
 @pytest.mark.parametrize("harm", [cut, flip, too_few])
-def test_harmed_files_are_named(root, file, harm):
+def test_damaged_files_are_named(root, file, harm):
     config = RunConfig(benchmark="digit-five")
     assert not config.missing_data(thorough=True)
     harm(root / file)
@@ -208,21 +208,21 @@ def test_harmed_files_are_named(root, file, harm):
         ),
     ],
 )
-def test_files_with_other_arrays_are_refused(root, change, reason):
+def test_files_with_wrong_arrays_are_rejected(root, change, reason):
     content = {name: array for name, array in {**arrays(60, 30), **change}.items() if array is not None}
     np.savez(root / "digit-five" / "mnist_m.npz", **content)
     assert mnist_m.DATASET.problem(True) == f"whose file {root}/digit-five/mnist_m.npz is damaged ({reason})"
 
 
 @pytest.mark.parametrize("label", [0, 11, 15, -1])
-def test_labels_of_usps_are_from_1_to_10(root, label):
+def test_usps_labels_out_of_range_are_rejected(root, label):
     (root / "usps.bz2").write_bytes(usps_text(30, labels=(1, label)))
     with pytest.raises(UsageError) as caught:
         run(RunConfig(benchmark="digit-five", domains="usps"))
     assert f"whose file {root}/usps.bz2 is damaged (it has labels that are not from 1 to 10); " in str(caught.value)
 
 
-def test_other_files_of_usps_are_another_key(root):
+def test_other_usps_files_change_the_key(root):
     usps_run, other_run = (RunConfig(benchmark="digit-five", domains=name) for name in ("usps", "svhn"))
     before, others = expected_keys([usps_run]), expected_keys([other_run])
     (root / "usps.t.bz2").write_bytes(usps_text(20, labels=(3, 4)))
@@ -231,7 +231,7 @@ def test_other_files_of_usps_are_another_key(root):
     assert expected_keys([other_run]) == others
 
 
-def test_fetch_brings_usps_and_svhn_through_torchvision(root, tmp_path_factory, monkeypatch, capsys):
+def test_fetch_downloads_usps_and_svhn_with_torchvision(root, tmp_path_factory, monkeypatch, capsys):
     served = tmp_path_factory.mktemp("served")
     for name in usps.IMAGES:
         (root / name).replace(served / name)
@@ -246,44 +246,44 @@ def test_fetch_brings_usps_and_svhn_through_torchvision(root, tmp_path_factory, 
         assert main(["data", "fetch", "usps"]) == 0
         assert main(["data", "fetch", "digit-five"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"USPS is in {root} now.",
-        f"MNIST is in {mnist.folder()} already.",
-        f"MNIST-M is in {root / 'digit-five'} already.",
-        f"SVHN is in {root} now.",
-        f"USPS is in {root} already.",
+        f"USPS has been downloaded to {root}.",
+        f"MNIST is already in {mnist.folder()}.",
+        f"MNIST-M is already in {root / 'digit-five'}.",
+        f"SVHN has been downloaded to {root}.",
+        f"USPS is already in {root}.",
     ]
     assert not BENCHMARK.missing()
 
 
-def test_what_cannot_be_downloaded_says_what_to_put_where(root, capsys):
+def test_data_without_download_has_instructions(root, capsys):
     (root / "digit-five" / "mnist_m.npz").unlink()
     assert main(["data", "fetch", "mnist-m"]) == 1
     sentence = capsys.readouterr().err
     assert sentence == f"mgem: there is no download of MNIST-M, which is not in {root / 'mnist_m'}; {mnist_m.BY_HAND}.\n"
 
 
-def test_the_list_has_a_line_per_domain(root, capsys):
+def test_list_has_a_line_per_domain(root, capsys):
     (root / "usps.bz2").unlink()
     assert main(["data", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("digit-five"))
-    assert lines[start].endswith("4 of 5 domains are here")
+    assert lines[start].endswith("4 of 5 domains are available")
     states = {line.split()[0]: line[62:] for line in lines[start + 1 : start + 6]}
     assert list(states) == ["mnist", "mnist-m", "synthetic", "svhn", "usps"]
     assert states["synthetic"] == "built in"
     assert states["usps"].startswith(f"unusable: its file usps.bz2 is not in {root}; get it with: mgem data fetch usps (")
-    assert states["svhn"] == f"here, in {root / 'digit-five'} (a sample: 40 images to train on, 30 to test on)"
-    assert states["mnist-m"] == f"here, in {root / 'digit-five'} (a sample: 60 images to train on, 30 to test on)"
+    assert states["svhn"] == f"available in {root / 'digit-five'} (a sample: 40 images to train on, 30 to test on)"
+    assert states["mnist-m"] == f"available in {root / 'digit-five'} (a sample: 60 images to train on, 30 to test on)"
 
 
-def test_the_list_does_not_take_all_of_svhn_for_a_sample(root, monkeypatch, capsys):
+def test_list_does_not_call_full_svhn_a_sample(root, monkeypatch, capsys):
     write_svhn(root, monkeypatch)
     assert main(["data", "list"]) == 0
-    assert f"here, in {root} (246 MB to download and on disk)\n" in capsys.readouterr().out
+    assert f"available in {root} (246 MB to download and on disk)\n" in capsys.readouterr().out
 
 
 @real
-def test_the_real_digits_are_all_there():
+def test_real_digits_are_complete():
     stream = BENCHMARK.open(5, 0, tuple(digit_five.DOMAINS))
     for task, name in zip(stream.tasks, digit_five.DOMAINS.values(), strict=True):
         count = len(task.train)
@@ -298,7 +298,7 @@ def test_a_few_steps_on_real_digits_beat_chance():
     assert finished.acc > 70
 
 
-def test_a_sample_that_was_replaced_is_read_again(root):
+def test_replaced_sample_is_read_again(root):
     path = root / "digit-five" / "mnist_m.npz"
     before, version = _npz.read(path)[0].pixels, _npz.version(path)
     np.savez_compressed(path, **arrays(61, 30, seed=9))

@@ -22,13 +22,13 @@ def names(**fields):
     return [task.name for task in RunConfig(benchmark=NAME, **fields).open_stream().tasks]
 
 
-def test_a_run_may_choose_and_order_the_domains():
+def test_run_can_choose_and_order_domains():
     assert names(domains="uci+mnist") == ["UCI digits (1,437 images)", "MNIST"]
     assert names(domains="mnist,uci") == ["MNIST", "UCI digits (1,437 images)"]
     assert RunConfig(benchmark=NAME, domains=["mnist", "uci", "photographs"]).tasks == 3
 
 
-def test_otherwise_the_seed_draws_their_order():
+def test_seed_draws_the_order_of_domains():
     orders = [tuple(names(seed=seed)) for seed in range(8)]
     assert {frozenset(order) for order in orders} == {frozenset(title for title, _ in DOMAINS.values())}
     assert len(set(orders)) > 4
@@ -46,13 +46,13 @@ def test_otherwise_the_seed_draws_their_order():
         ({"tasks": 5}, f"tasks is 5; {NAME} has at most 4."),
     ],
 )
-def test_wrong_domains_get_one_sentence(fields, sentence):
+def test_invalid_domains_are_rejected(fields, sentence):
     with pytest.raises(ValidationError) as caught:
         RunConfig(benchmark=NAME, **fields)
     assert explain(caught.value) == sentence
 
 
-def test_domains_are_part_of_the_key_where_they_matter_and_nowhere_else():
+def test_domains_are_part_of_the_key_only_where_they_matter():
     drawn, chosen, other_order = (
         RunConfig(benchmark=NAME, tasks=2, domains=domains) for domains in ("", "mnist+uci", "uci+mnist")
     )
@@ -64,19 +64,19 @@ def test_domains_are_part_of_the_key_where_they_matter_and_nowhere_else():
     assert "domains" not in elsewhere.stored()
 
 
-def test_samples_of_a_large_task_are_part_of_the_key_though_the_smallest_is_small():
+def test_probe_samples_are_part_of_the_key_for_large_tasks():
     few, all_images = (RunConfig(benchmark=NAME, probe_samples=samples) for samples in (2000, 10_000))
     assert few.canonical() != all_images.canonical()
 
 
-def test_a_run_learns_two_domains():
+def test_run_learns_two_domains():
     fields = {"domains": "uci+mnist", "iterations": 3, "memory": 20, "probe_every": 0}
     *_, finished = run(RunConfig(benchmark=NAME, **fields))
     assert finished.status == "finished"
     assert finished.R.shape == (2, 2)
 
 
-def test_every_domain_has_pixels_of_mean_0_and_deviation_1_but_its_images_are_kept_as_bytes():
+def test_domains_are_standardised_but_stored_as_bytes():
     stream = BENCHMARKS[NAME].open(2, 0, ("uci", "photographs"))
     assert stream.images.dtype == torch.uint8
     for t, task in enumerate(stream.tasks):
@@ -87,7 +87,7 @@ def test_every_domain_has_pixels_of_mean_0_and_deviation_1_but_its_images_are_ke
         torch.testing.assert_close(x.flatten(1), (base - base.mean()) / base.std(), atol=1e-3, rtol=1e-3)
 
 
-def test_digits_of_scikit_learn_are_its_own_enlarged():
+def test_uci_digits_are_enlarged_scikit_learn_digits():
     from sklearn.datasets import load_digits as load_theirs
 
     theirs, ours = load_theirs(), load_uci()
@@ -99,8 +99,8 @@ def test_digits_of_scikit_learn_are_its_own_enlarged():
 
 
 @pytest.mark.parametrize("number", [7, 2500])
-def test_a_digit_on_a_photograph_is_the_difference_of_both(number):
-    """Somewhere in one of the photographs is a patch with |patch − digit| = image."""
+def test_digit_on_photograph_is_their_difference(number):
+    """One of the photographs contains a patch with |patch − digit| = image."""
     from sklearn.datasets import load_sample_images
 
     digit = load_digits().images[number].reshape(28, 28).astype(int)
@@ -108,13 +108,13 @@ def test_a_digit_on_a_photograph_is_the_difference_of_both(number):
     found = 0
     for photograph in load_sample_images().images:
         patches = sliding_window_view(np.asarray(Image.fromarray(photograph).convert("L"), int), (28, 28))
-        likely = patches[(patches[..., 0, ::9] == image[0, ::9]).all(-1)]  # digits leave the first row black
+        likely = patches[(patches[..., 0, ::9] == image[0, ::9]).all(-1)]  # the first row of a digit is black
         found += sum(np.array_equal(np.abs(patch - digit), image) for patch in likely)
     assert found == 1
     assert load_photographs().labels[number] == load_digits().labels[number]
 
 
-def test_rendered_digits_are_the_same_every_time_and_differ_from_each_other():
+def test_rendered_digits_are_reproducible_and_distinct():
     images, labels = render_digits(40)
     render_digits.cache_clear()
     again, _ = render_digits(60)
@@ -125,13 +125,13 @@ def test_rendered_digits_are_the_same_every_time_and_differ_from_each_other():
 
 
 @pytest.mark.parametrize("name", FONTS)
-def test_every_font_has_ten_different_digits(name):
+def test_every_font_has_ten_distinct_digits(name):
     drawn = {bytes(_font(name, 24).getmask(f"{digit}")) for digit in range(10)}
     missing = bytes(_font(name, 24).getmask("\uffff"))
     assert len(drawn) == 10
     assert missing not in drawn
 
 
-def test_what_is_derived_is_labelled():
+def test_derived_domains_are_labelled():
     assert "derived" in DOMAINS["photographs"][0]
     assert "derived" in DOMAINS["rendered"][0]

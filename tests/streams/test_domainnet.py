@@ -1,4 +1,4 @@
-"""Images in folders DOMAIN/CLASS/: coloured squares everywhere, the real PACS where MGEM_DATA has it."""
+"""Images in folders DOMAIN/CLASS/, with coloured squares, and with the real PACS if MGEM_DATA has it."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def write_class(folder, count, colour=(0, 0, 0), size=(12, 8)):
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """Every domain has twelve classes; the red of an image is its class, its green the domain."""
+    """Twelve classes per domain; the red value of an image is its class, the green value its domain."""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
     monkeypatch.setattr(domainnet, "FEWEST", 5)
     domainnet.read_task.cache_clear()
@@ -40,13 +40,13 @@ def root(tmp_path, monkeypatch):
 
 
 def classes_of(stream, task):
-    """The class of each training image of a task, from its red, by label."""
+    """Return the classes of the training images of a task, from their red values, by label."""
     red = stream.images[stream.tasks[task].train].view(-1, *domainnet.SHAPE)[:, 0, 0, 0] // 20
     labels = stream.labels[stream.tasks[task].train]
     return {int(label): set(red[labels == label].tolist()) for label in labels.unique()}
 
 
-def test_two_tasks_of_five_classes_each_from_its_own_domain(root):
+def test_tasks_have_five_classes_of_one_domain(root):
     stream = BENCHMARKS["domainnet"].open(2, 0, ("sketch", "clipart"))
     assert stream.images.dtype == torch.uint8
     assert [task.name.partition(":")[0] for task in stream.tasks] == ["sketch", "clipart"]
@@ -69,7 +69,7 @@ def test_the_seed_draws_the_classes_and_the_images(root):
     assert [task.name for task in a.tasks] != [task.name for task in other.tasks]
 
 
-def test_without_a_choice_the_seed_draws_an_ordered_pair(root):
+def test_seed_draws_an_ordered_pair_by_default(root):
     available = ("clipart", "real", "sketch")
     pairs = {
         tuple(task.name.partition(":")[0] for task in domainnet.open_stream("domainnet", available, 2, seed, ()).tasks)
@@ -78,7 +78,7 @@ def test_without_a_choice_the_seed_draws_an_ordered_pair(root):
     assert pairs == {(a, b) for a in available for b in available if a != b}
 
 
-def test_with_fewer_than_ten_classes_the_second_task_reuses_as_few_as_possible(root):
+def test_second_task_reuses_as_few_classes_as_possible(root):
     for domain in ("sketch", "real"):
         for path in sorted((root / "domainnet" / domain).iterdir())[7:]:
             path.rename(root / f"{domain} {path.name}")
@@ -86,7 +86,7 @@ def test_with_fewer_than_ten_classes_the_second_task_reuses_as_few_as_possible(r
     assert [len(set(one)), len(set(two)), len({*one, *two})] == [5, 5, 7]
 
 
-def test_a_class_with_few_images_or_in_one_domain_only_is_not_drawn(root):
+def test_small_or_unshared_class_is_not_drawn(root):
     write_class(root / "domainnet" / "sketch" / "rare", 4)
     write_class(root / "domainnet" / "real" / "rare", 9)
     write_class(root / "domainnet" / "real" / "elsewhere", 9)
@@ -99,13 +99,13 @@ def test_a_class_with_few_images_or_in_one_domain_only_is_not_drawn(root):
     assert not {"rare", "elsewhere"} & set(drawn)
 
 
-def test_of_a_large_class_the_seed_draws_some_images(root, monkeypatch):
+def test_seed_draws_images_of_a_large_class(root, monkeypatch):
     monkeypatch.setattr(domainnet, "MOST", 5)
     stream = BENCHMARKS["domainnet"].open(2, 0, ("sketch", "real"))
     assert [(len(task.train), len(task.test)) for task in stream.tasks] == [(20, 5), (20, 5)]
 
 
-def test_an_image_is_resized_and_its_colours_are_red_green_and_blue(tmp_path):
+def test_image_is_resized_and_ordered_by_channel(tmp_path):
     pixels = np.zeros((40, 60, 3), np.uint8)
     pixels[:, :30] = (255, 0, 0)
     pixels[:, 30:] = (0, 0, 255)
@@ -137,7 +137,7 @@ def clear_byte(place):
 
 
 @pytest.mark.parametrize("damage", [cut, clear_byte(11), clear_byte(36)], ids=["cut", "header", "length of a chunk"])
-def test_a_damaged_image_is_named(root, damage):
+def test_damaged_image_is_named(root, damage):
     first = domainnet.draw_classes([root / "domainnet" / "sketch", root / "domainnet" / "real"], 0)[0][0]
     damaged = root / "domainnet" / "sketch" / first / "003.png"
     damage(damaged)
@@ -152,7 +152,7 @@ def text_instead(path):
 
 
 def list_data(capsys):
-    """The state of each benchmark and domain in `mgem data list --images`, from domainnet on."""
+    """Return the state of each benchmark and domain in `mgem data list --images`, from domainnet on."""
     assert main(["data", "list", "--images"]) == 0
     lines = capsys.readouterr().out.partition("domainnet ")[2].partition("\npacs ")[0].splitlines()[1:]
     return {line.split()[0]: line[62:] for line in lines}
@@ -160,24 +160,24 @@ def list_data(capsys):
 
 @pytest.mark.parametrize("harm", [cut, text_instead])
 @pytest.mark.parametrize("ending", ["png", "jpg", "JPEG"])
-def test_the_list_names_an_image_that_cannot_be_read(root, harm, ending, capsys):
+def test_list_names_an_unreadable_image(root, harm, ending, capsys):
     folder = root / "domainnet" / "sketch" / "class07"
     pixels = np.random.default_rng(0).integers(0, 256, (300, 300, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(folder / f"noise.{ending}")
-    assert list_data(capsys)["sketch"].startswith(f"here, in {root}/domainnet/sketch (")
+    assert list_data(capsys)["sketch"].startswith(f"available in {root}/domainnet/sketch (")
     harm(folder / f"noise.{ending}")
     states = list_data(capsys)
     assert states["sketch"].startswith(f"unusable: its image {folder}/noise.{ending} cannot be read (")
-    assert states["real"].startswith("here, in ")
+    assert states["real"].startswith("available in ")
 
 
-def test_an_image_of_a_class_that_is_never_drawn_may_be_bad(root, capsys):
+def test_unreadable_image_of_a_small_class_is_ignored(root, capsys):
     write_class(root / "domainnet" / "sketch" / "rare", 4)
     text_instead(root / "domainnet" / "sketch" / "rare" / "000.png")
-    assert list_data(capsys)["sketch"].startswith("here, in ")
+    assert list_data(capsys)["sketch"].startswith("available in ")
 
 
-def test_what_is_missing_is_one_sentence(root):
+def test_missing_data_is_one_sentence(root):
     assert not RunConfig(benchmark="domainnet", domains="sketch+real").missing_data()
     quickdraw = root / "domainnet" / "quickdraw"
     remedy = (
@@ -193,7 +193,7 @@ def test_what_is_missing_is_one_sentence(root):
         run(RunConfig(benchmark="domainnet", tasks=2))
 
 
-def test_any_folder_beside_the_known_domains_is_a_domain(root, capsys):
+def test_any_other_folder_is_a_domain(root, capsys):
     for domain, colour in (("Art", (0, 50, 0)), ("Real World", (0, 150, 0))):
         for c in range(10):
             write_class(root / "domainnet" / domain / f"thing{c}", 10, colour)
@@ -202,12 +202,12 @@ def test_any_folder_beside_the_known_domains_is_a_domain(root, capsys):
     assert finished.status == "finished"
     assert [task.name.partition(":")[0] for task in config.open_stream().tasks] == ["Art", "Real World"]
     states = list_data(capsys)
-    assert states["Art"] == f"here, in {root}/domainnet/Art (images of your own)"
+    assert states["Art"] == f"available in {root}/domainnet/Art (your own images)"
     assert "Real" in states
     assert list(states)[:6] == list(BENCHMARKS["domainnet"].domains)
 
 
-def test_the_images_of_another_folder_are_part_of_the_key_of_its_runs_alone(root):
+def test_custom_folder_changes_the_key_of_its_runs_only(root):
     configs = [RunConfig(benchmark="domainnet", tasks=2, domains=domains) for domains in ("Art+real", "", "sketch+real")]
     before = expected_keys(configs)
     write_class(root / "domainnet" / "Art" / "thing", 10)
@@ -215,7 +215,7 @@ def test_the_images_of_another_folder_are_part_of_the_key_of_its_runs_alone(root
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, True, True]
 
 
-def test_without_a_choice_other_folders_are_neither_drawn_nor_needed(root):
+def test_custom_folders_are_not_drawn_by_default(root):
     for domain in ("infograph", "painting", "quickdraw"):
         shutil.copytree(root / "domainnet" / "real", root / "domainnet" / domain)
     (root / "domainnet" / "Art").mkdir()
@@ -225,7 +225,7 @@ def test_without_a_choice_other_folders_are_neither_drawn_nor_needed(root):
     assert drawn <= set(BENCHMARKS["domainnet"].domains)
 
 
-def test_a_folder_that_is_not_there_is_one_sentence_and_no_invalid_config(root):
+def test_missing_folder_is_reported_and_config_stays_valid(root):
     config = RunConfig(benchmark="domainnet", domains="art+real")
     assert config.missing_data() == (
         f"domainnet needs the domain art, which is not in {root}/domainnet/art; put a folder with images of each class "
@@ -234,14 +234,14 @@ def test_a_folder_that_is_not_there_is_one_sentence_and_no_invalid_config(root):
 
 
 @pytest.mark.parametrize("name", ["../pacs", "a/b", "/etc", ".hidden", ".."])
-def test_a_domain_is_a_folder_of_the_benchmark(root, name):
+def test_domain_must_be_a_folder_of_the_benchmark(root, name):
     with pytest.raises(ValidationError, match="domainnet has clipart, infograph, painting, quickdraw, real, sketch"):
         RunConfig(benchmark="domainnet", domains=f"real+{name}")
     with pytest.raises(KeyError):
         BENCHMARKS["domainnet"].domains[name]
 
 
-def test_domains_without_common_classes_are_one_sentence(root):
+def test_domains_without_common_classes_are_rejected(root):
     for c in range(5):
         write_class(root / "domainnet" / "painting" / f"other{c}", 5)
     with pytest.raises(UsageError, match="have 0 classes of at least 5 images in common; 5 are needed"):
@@ -249,13 +249,13 @@ def test_domains_without_common_classes_are_one_sentence(root):
 
 
 @real
-def test_the_real_images_are_there_and_can_be_learned():
+def test_real_images_can_be_learned():
     fields = {"network": "conv-small", "iterations": 60, "probe_every": 0, "lr": 0.03}
     *_, finished = run(RunConfig(benchmark="pacs", domains="sketch", method="single", **fields))
     assert finished.acc > 40
 
 
-def test_an_image_that_is_added_changes_the_keys_of_runs_and_what_they_read(root):
+def test_added_image_changes_keys_and_data(root):
     folder = root / "domainnet" / "real"
     before = domainnet.version(folder)
     assert before == domainnet.version(folder)

@@ -1,4 +1,4 @@
-"""MNIST in torchvision's layout: a few made-up digits in its files everywhere, the real ones where MGEM_DATA has them."""
+"""MNIST in torchvision's layout, with a few random digits, and with the real ones if MGEM_DATA has them."""
 
 import gzip
 import hashlib
@@ -27,7 +27,7 @@ real = pytest.mark.skipif(
 
 
 def tiny_files() -> dict[str, bytes]:
-    """Digits of noise in the idx format; every label occurs."""
+    """Return files of random digits in the idx format; every label occurs."""
     draw = np.random.default_rng(0)
     content = {
         name: draw.integers(0, 256, shape) if len(shape) == 3 else np.arange(shape[0]) % 10
@@ -43,7 +43,7 @@ def write_digits(raw: Path) -> None:
 
 
 def expect_tiny_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let MNIST be 120 + 40 digits of noise."""
+    """Replace the expected MNIST by 120 + 40 random digits."""
     monkeypatch.setattr(mnist, "TRAIN", 120)
     monkeypatch.setattr(mnist, "TEST", 40)
     sums = {name: hashlib.md5(content).hexdigest() for name, content in tiny_files().items()}
@@ -52,7 +52,7 @@ def expect_tiny_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
-    """A data root without data, where MNIST would be 120 + 40 digits."""
+    """A data root without data, where 120 + 40 digits are expected as MNIST."""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "home"))
     expect_tiny_files(monkeypatch)
@@ -67,7 +67,7 @@ def tiny(empty):
 
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
-    """A web server with the digits of `empty`, in the place of those that torchvision knows."""
+    """A web server with the random digits, which replaces the servers that torchvision uses."""
     served = tmp_path / "served"
     write_digits(served)
     packed = {f"{name}.gz": gzip.compress((served / name).read_bytes()) for name in mnist.files()}
@@ -89,7 +89,7 @@ def test_a_run_learns_from_the_files(tiny, name):
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_twenty_tasks_are_views_of_one_copy(tiny, name):
+def test_tasks_are_views_of_one_copy(tiny, name):
     stream = BENCHMARKS[name].open(20, 0)
     images = mnist.load_digits().images
     assert stream.images.dtype == torch.uint8
@@ -109,8 +109,8 @@ def test_torchvision_reads_the_same_digits_from_the_same_files(tiny):
         np.testing.assert_array_equal(labels[indices], expected.targets)
 
 
-def test_tasks_follow_the_seed_and_not_their_number(tiny):
-    for name, others in ((BOTH[0], 5), (BOTH[1], 3)):  # angles are shares of the half turn, so they depend on it
+def test_tasks_depend_on_the_seed_not_on_their_number(tiny):
+    for name, others in ((BOTH[0], 5), (BOTH[1], 3)):  # angles depend on the number of tasks, which divide a half turn
         a, same, other = (BENCHMARKS[name].open(n, seed) for n, seed in ((3, 7), (others, 7), (3, 8)))
         for t in range(3):
             assert torch.equal(a.batch(t, np.arange(9)).x, same.batch(t, np.arange(9)).x)
@@ -139,23 +139,23 @@ def folder_instead(path):
     [
         (gone, "mnist-rotations needs MNIST, whose file t10k-images-idx3-ubyte is not in {folder}; "),
         (cut, "whose file {folder}/t10k-images-idx3-ubyte is damaged (it has 31375 bytes, not 31376); "),
-        (other_header, "is damaged (it does not begin as a file of 40 digits does); "),
+        (other_header, "is damaged (it does not begin with the header of 40 digits); "),
         (folder_instead, "whose file {folder}/t10k-images-idx3-ubyte cannot be read (Is a directory); "),
     ],
 )
-def test_harmed_files_are_one_sentence(tiny, harm, sentence):
+def test_damaged_files_are_reported(tiny, harm, sentence):
     harm(tiny / "t10k-images-idx3-ubyte")
-    told = BENCHMARKS["mnist-rotations"].missing()
-    assert sentence.format(folder=tiny) + "get it with: mgem data fetch mnist." in told
+    message = BENCHMARKS["mnist-rotations"].missing()
+    assert sentence.format(folder=tiny) + "get it with: mgem data fetch mnist." in message
     with pytest.raises(UsageError) as caught:
         run(RunConfig(benchmark="mnist-rotations", **SHORT))
-    assert str(caught.value) == told
+    assert str(caught.value) == message
 
 
-def test_a_label_that_is_no_digit_is_damage_at_first_sight(tiny):
+def test_invalid_label_is_found_without_checksum(tiny):
     path = tiny / "train-labels-idx1-ubyte"
     path.write_bytes(path.read_bytes()[:-1] + bytes([200]))
-    reason = f"whose file {path} is damaged (it has the label 200, and digits are from 0 to 9)"
+    reason = f"whose file {path} is damaged (it has the label 200, but labels must be from 0 to 9)"
     assert mnist.find_problem() == reason
     with pytest.raises(UsageError) as caught:
         run(RunConfig(benchmark="mnist-rotations", **SHORT))
@@ -163,10 +163,10 @@ def test_a_label_that_is_no_digit_is_damage_at_first_sight(tiny):
 
 
 @pytest.mark.parametrize("name", list(mnist.MD5))
-def test_a_file_with_one_other_byte_is_not_trained_on(tiny, name, capsys):
+def test_file_with_one_changed_byte_is_rejected(tiny, name, capsys):
     path = tiny / name
     content = bytearray(path.read_bytes())
-    content[-1] = (content[-1] + 1) % 10  # a label of another digit, or a pixel
+    content[-1] = (content[-1] + 1) % 10  # a label or a pixel
     path.write_bytes(content)
     reason = f"file {path} is damaged (its checksum is not the published one)"
     with pytest.raises(UsageError) as caught:
@@ -184,28 +184,28 @@ def sentence_of(folder):
     ("command", "benchmarks"),
     [("run", "mnist-permutations"), ("sweep", "mnist-permutations"), ("sweep", "mnist5k-split,mnist-permutations")],
 )
-def test_without_data_nothing_is_launched(empty, command, benchmarks, capsys, monkeypatch):
+def test_nothing_is_launched_without_data(empty, command, benchmarks, capsys, monkeypatch):
     monkeypatch.setattr("mgem_core.cli.sweep.ensure_runner", lambda *options: pytest.fail("a runner was started"))
     assert main([command, "--benchmark", benchmarks]) == 2
     assert capsys.readouterr() == ("", f"mgem: {sentence_of(empty)}\n")
     assert not Path(os.environ["MGEM_HOME"]).exists()
 
 
-def test_a_worker_without_the_data_says_so(empty):
+def test_worker_reports_missing_data(empty):
     config = RunConfig(benchmark=BOTH[0], **SHORT).model_dump_json()
     assert list(train(config, None)) == [Ended("failed", sentence_of(empty))]
 
 
-def test_what_is_missing_is_told_without_torch(empty):
+def test_missing_data_is_found_without_torch(empty):
     code = (
         "import sys; from mgem_core.streams import BENCHMARKS; print(BENCHMARKS['mnist-permutations'].missing());"
         "sys.exit(bool({'torch', 'torchvision'} & set(sys.modules)))"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout == f"{sentence_of(empty)}\n"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == f"{sentence_of(empty)}\n"
 
 
-def test_the_list_tells_what_is_here(empty, capsys):
+def test_list_shows_available_data(empty, capsys):
     def states():
         assert main(["data", "list"]) == 0
         lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
@@ -217,7 +217,7 @@ def test_the_list_tells_what_is_here(empty, capsys):
         f"missing: it is not in {empty}; get it with: mgem data fetch mnist {size}"
     }
     write_digits(empty)
-    assert {states()[name] for name in BOTH} == {f"here, in {empty} {size}"}
+    assert {states()[name] for name in BOTH} == {f"available in {empty} {size}"}
     assert states()["mnist5k-split"] == "built in"
     cut(empty / "train-labels-idx1-ubyte")
     assert states()["mnist-rotations"].startswith(f"unusable: its file {empty}/train-labels-idx1-ubyte is damaged (")
@@ -225,16 +225,16 @@ def test_the_list_tells_what_is_here(empty, capsys):
 
 @pytest.mark.parametrize("name", ["mnist", "mnist-rotations"])
 @pytest.mark.parametrize("harm", [None, gone, cut])
-def test_fetch_brings_what_is_missing_or_damaged(empty, mirror, name, harm, capsys):
+def test_fetch_replaces_missing_or_damaged_files(empty, mirror, name, harm, capsys):
     if harm:
         write_digits(empty)
         harm(empty / "train-labels-idx1-ubyte")
     assert main(["data", "fetch", name]) == 0
-    assert capsys.readouterr().out == f"MNIST is in {empty} now.\n"
+    assert capsys.readouterr().out == f"MNIST has been downloaded to {empty}.\n"
     assert not mnist.find_problem()
     assert [path.name for path in empty.parents[1].iterdir()] == ["MNIST"]
     assert main(["data", "fetch", name]) == 0
-    assert capsys.readouterr().out == f"MNIST is in {empty} already.\n"
+    assert capsys.readouterr().out == f"MNIST is already in {empty}.\n"
 
 
 def no_server(served, monkeypatch):
@@ -258,7 +258,7 @@ def no_disk(served, monkeypatch):
 
 
 @pytest.mark.parametrize("trouble", [no_server, half_a_file, other_digits, no_disk])
-def test_a_download_that_fails_is_one_sentence_and_leaves_nothing_that_counts(empty, mirror, trouble, monkeypatch, capsys):
+def test_failed_download_is_reported_and_leaves_no_data(empty, mirror, trouble, monkeypatch, capsys):
     trouble(mirror, monkeypatch)
     assert main(["data", "fetch", "mnist"]) == 1
     out, err = capsys.readouterr()
@@ -271,7 +271,7 @@ def test_a_download_that_fails_is_one_sentence_and_leaves_nothing_that_counts(em
     assert not list(empty.parents[1].glob("*.partial"))
 
 
-def test_what_a_killed_download_left_is_in_nobodys_way(empty, mirror):
+def test_leftovers_of_a_killed_download_do_no_harm(empty, mirror):
     left = empty.parents[1] / "MNIST.partial" / "MNIST" / "raw"
     write_digits(left)
     cut(left / "train-images-idx3-ubyte")
@@ -280,28 +280,28 @@ def test_what_a_killed_download_left_is_in_nobodys_way(empty, mirror):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
-        (["fetch", "mnist5k-split"], 0, "mnist5k-split is built in; there is nothing to fetch.\n"),
+        (["fetch", "mnist5k-split"], 0, "mnist5k-split is built in; nothing needs to be downloaded.\n"),
         (["fetch", "imagenet"], 2, "mgem: there is no data 'imagenet'; it must be one of "),
         (["fetch"], 2, "mgem: the following arguments are required: NAME; see mgem data fetch --help.\n"),
         (["eat"], 2, "mgem: argument list|fetch: invalid choice: 'eat'"),
     ],
 )
-def test_other_requests_get_one_sentence(empty, arguments, code, told, capsys):
+def test_other_requests_are_one_sentence(empty, arguments, code, message, capsys):
     try:
         ended = main(["data", *arguments])
     except SystemExit as stop:
         ended = stop.code
     out, err = capsys.readouterr()
     assert ended == code
-    assert (out + err).startswith(told)
+    assert (out + err).startswith(message)
     assert (out + err).count("\n") == 1
 
 
 @real
 @pytest.mark.parametrize("name", BOTH)
-def test_the_real_digits_are_all_there_and_once(name):
+def test_real_digits_are_complete_and_unique(name):
     assert not mnist.find_problem(thorough=True)
     stream = BENCHMARKS[name].open(20, 0)
     images, labels = mnist.read_files(mnist.folder())
@@ -314,6 +314,6 @@ def test_the_real_digits_are_all_there_and_once(name):
 
 @real
 @pytest.mark.parametrize("name", BOTH)
-def test_a_hundred_steps_on_real_digits_tell_most_of_them_apart(name):
+def test_hundred_steps_learn_most_real_digits(name):
     *_, finished = run(RunConfig(benchmark=name, tasks=1, iterations=100, probe_every=0))
     assert finished.acc > 65

@@ -1,4 +1,4 @@
-"""CIFAR-100 in torchvision's layout: noise in its files everywhere, the real ones where MGEM_DATA has them."""
+"""CIFAR-100 in torchvision's layout, with random images, and with the real ones if MGEM_DATA has them."""
 
 import hashlib
 import io
@@ -23,7 +23,7 @@ real = pytest.mark.skipif(
 
 
 def packed(per_class):
-    """A file of noise, in which every class occurs that often."""
+    """Return a file of random images, in which every class occurs `per_class` times."""
     draw, labels = np.random.default_rng(per_class), np.tile(np.arange(100), per_class)
     images = draw.integers(0, 256, (len(labels), 3072), dtype=np.uint8)
     return pickle.dumps({"data": images, "fine_labels": labels.tolist()})
@@ -52,7 +52,7 @@ def tiny(contents):
 
 
 @pytest.mark.parametrize(("name", "classes"), [("split-cifar100", 5), ("split-cifar100-10", 10)])
-def test_each_task_has_classes_of_its_own_and_only_their_logits_count(tiny, name, classes):
+def test_each_task_has_its_own_classes_and_logits(tiny, name, classes):
     stream = BENCHMARKS[name].open(3, 0)
     assert stream.images.dtype == torch.uint8
     for t, task in enumerate(stream.tasks):
@@ -91,7 +91,7 @@ def test_a_run_learns_from_the_files(tiny):
         (lambda content: None, "whose file test is not in {folder}; "),
     ],
 )
-def test_harmed_files_are_one_sentence_and_are_not_opened(tiny, contents, harm, sentence):
+def test_damaged_files_are_reported_and_not_unpickled(tiny, contents, harm, sentence):
     harmed = harm(contents["test"])
     (tiny / "test").unlink()
     if harmed:
@@ -104,7 +104,7 @@ def test_harmed_files_are_one_sentence_and_are_not_opened(tiny, contents, harm, 
     assert str(caught.value) == expected
 
 
-def test_fetch_brings_the_files_through_torchvision_and_checks_them(contents, tmp_path, monkeypatch, capsys):
+def test_fetch_downloads_with_torchvision_and_checks_the_files(contents, tmp_path, monkeypatch, capsys):
     served = tmp_path / "served"
     served.mkdir()
     with tarfile.open(served / "cifar-100-python.tar.gz", "w:gz") as archive:
@@ -117,13 +117,13 @@ def test_fetch_brings_the_files_through_torchvision_and_checks_them(contents, tm
     with serve(served, monkeypatch) as address:
         monkeypatch.setattr(CIFAR100, "url", f"{address}{packed.name}")
         assert main(["data", "fetch", "split-cifar100-10"]) == 0
-    assert capsys.readouterr().out == f"CIFAR-100 is in {split_cifar100.folder()} now.\n"
+    assert capsys.readouterr().out == f"CIFAR-100 has been downloaded to {split_cifar100.folder()}.\n"
     assert not BENCHMARKS["split-cifar100"].missing()
     assert [path.name for path in split_cifar100.folder().parent.iterdir()] == ["cifar-100-python"]
 
 
 @real
-def test_the_real_images_are_all_there():
+def test_real_images_are_complete():
     images, labels, train = split_cifar100.read_files(split_cifar100.folder())
     assert (images.shape, train) == ((60_000, 3072), 50_000)
     assert set(np.bincount(labels[:train])) == {500}

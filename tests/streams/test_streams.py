@@ -15,7 +15,7 @@ def is_standardised(x):
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_what_a_benchmark_says_of_itself_is_true_of_its_stream(name):
+def test_benchmark_description_matches_its_stream(name):
     benchmark = BENCHMARKS[name]
     if missing := benchmark.missing():
         pytest.skip(missing)
@@ -39,7 +39,7 @@ def test_what_a_benchmark_says_of_itself_is_true_of_its_stream(name):
             assert batch.mask.nonzero().flatten().tolist() == labels == list(task.classes)
 
 
-def test_the_digits_are_real_and_the_split_is_fixed():
+def test_digits_are_real_and_the_split_is_fixed():
     images, labels, train, test = load_digits()
     assert images.shape == (5000, 784)
     assert images.dtype == np.uint8
@@ -55,7 +55,7 @@ def test_tasks_share_one_copy_of_the_images(name):
     assert stream.images.data_ptr() == torch.from_numpy(load_digits().images).data_ptr()
 
 
-def test_a_permutation_moves_pixels_and_loses_none():
+def test_permutation_keeps_all_pixels():
     stream = BENCHMARKS["mnist5k-permutations"].open(2, 0)
     one, two = (stream.batch(t, np.array([7])).x.flatten() for t in (0, 1))
     assert not torch.equal(one, two)
@@ -68,19 +68,19 @@ def test_tasks_follow_the_seed():
     assert not torch.equal(a, other)
 
 
-def test_a_quarter_turn_is_numpys():
+def test_quarter_turn_equals_numpy():
     image = torch.rand(1, 784)
     turned = rotated(90, 28)(image).view(28, 28)
     np.testing.assert_allclose(turned, np.rot90(image.view(28, 28).numpy()), atol=1e-5)
 
 
-def test_every_rotation_lies_in_its_own_share_of_the_half_turn():
+def test_rotations_lie_in_disjoint_intervals():
     names = [task.name for task in BENCHMARKS["mnist5k-rotations"].open(6, 0).tasks]
     angles = [float(name.rstrip("°")) for name in names]
     assert all(30 * t - 0.5 <= angle <= 30 * (t + 1) + 0.5 for t, angle in enumerate(angles))
 
 
-def test_a_new_benchmark_is_one_registration():
+def test_new_benchmark_needs_one_registration():
     known = BENCHMARKS["mnist5k-split"]
     streams.register(replace(known, name="mine", defaults={**known.defaults, "tasks": 2, "iterations": 5}))
     try:
@@ -96,10 +96,10 @@ def whole(stream, task, part, indices, size=70):
     return torch.cat([batch.x for batch in batches]), torch.cat([batch.y for batch in batches]), batches[0].mask
 
 
-@pytest.mark.parametrize("kept_bytes", [0, 1_000_000, 10**9], ids=["none kept", "some kept", "all kept"])
+@pytest.mark.parametrize("cache_bytes", [0, 1_000_000, 10**9], ids=["none cached", "some cached", "all cached"])
 @pytest.mark.parametrize("benchmark", ["mnist5k-rotations", "mnist5k-split"])
-def test_whole_sets_are_the_same_whether_they_are_kept_or_not(benchmark, kept_bytes, monkeypatch):
-    monkeypatch.setattr("mgem_core.streams._stream.KEPT_BYTES", kept_bytes)
+def test_passes_are_equal_with_and_without_cache(benchmark, cache_bytes, monkeypatch):
+    monkeypatch.setattr("mgem_core.streams._stream.CACHE_BYTES", cache_bytes)
     stream = BENCHMARKS[benchmark].open(3, 0)
     for _ in range(2):
         for task, of_task in enumerate(stream.tasks):
@@ -108,12 +108,12 @@ def test_whole_sets_are_the_same_whether_they_are_kept_or_not(benchmark, kept_by
                 assert torch.equal(x, expected.x)
                 assert torch.equal(y, expected.y)
                 assert mask is expected.mask is None or torch.equal(mask, expected.mask)
-    kept = sum(batch.x.numel() * batch.x.element_size() for batch in stream._kept.values())
-    assert kept <= kept_bytes
-    assert (len(stream._kept) == 6) == (kept_bytes == 10**9)
+    cached = sum(batch.x.numel() * batch.x.element_size() for batch in stream._cache.values())
+    assert cached <= cache_bytes
+    assert (len(stream._cache) == 6) == (cache_bytes == 10**9)
 
 
-def test_a_set_that_was_broken_off_is_not_taken_for_a_whole_one():
+def test_interrupted_pass_is_not_cached():
     stream = BENCHMARKS["mnist5k-permutations"].open(1, 0)
     test = stream.tasks[0].test
     next(stream.passes(0, "test", test, 100))

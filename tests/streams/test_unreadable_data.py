@@ -1,4 +1,4 @@
-"""Data that cannot be read, or whose names are not UTF-8, is one sentence for whoever needs it, and harms nothing else."""
+"""Data that cannot be read, or whose name is not UTF-8, is reported in one sentence and harms nothing else."""
 
 import os
 import shutil
@@ -58,7 +58,7 @@ def config(**fields):
     return RunConfig(benchmark="pacs", domains="photo+sketch", network="conv-small", iterations=2, memory=8, **fields)
 
 
-def test_a_folder_that_cannot_be_listed_is_one_sentence(denied):
+def test_unreadable_folder_is_reported(denied):
     assert f"whose folder {denied} cannot be read (Permission denied);" in config().missing_data()
     sentence = f"The folder {denied} cannot be read (Permission denied); allow this user to read it, or name other domains."
     photo = next(path for path in (denied, denied.parent) if path.name == "photo")
@@ -83,20 +83,20 @@ def test_a_folder_that_cannot_be_listed_is_one_sentence(denied):
 
 
 @pytest.mark.parametrize("images", [[], ["--images"]])
-def test_the_list_has_one_line_about_it_and_goes_on(denied, capsys, images):
+def test_list_reports_an_unreadable_folder_and_continues(denied, capsys, images):
     assert main(["data", "list", *images]) == 0
     lines = capsys.readouterr().out.partition("\npacs ")[2].splitlines()
     [photo] = [line for line in lines if line.startswith("  photo ")]
     assert f"unusable: its folder {denied} cannot be read (Permission denied); allow this user to read it (" in photo
-    assert any(line.startswith("  sketch ") and " here, in " in line for line in lines)
+    assert any(line.startswith("  sketch ") and " available in " in line for line in lines)
 
 
-def test_figure_5_leaves_the_domain_out(denied, monkeypatch):
-    monkeypatch.setattr(samples, "BENCHMARKS", {"pacs": BENCHMARKS["pacs"]})  # the others take long to draw
+def test_figure_5_omits_an_unreadable_domain(denied, monkeypatch):
+    monkeypatch.setattr(samples, "BENCHMARKS", {"pacs": BENCHMARKS["pacs"]})  # the other domains take long to draw
     assert [strip.domain for strip in samples.strips()] == ["PACS sketch"]
 
 
-def test_the_pages_stay(denied, monkeypatch):
+def test_pages_work_with_unreadable_data(denied, monkeypatch):
     monkeypatch.setattr("runner_process.ensure_runner", lambda *options, **named: None)
     Path(os.environ["MGEM_HOME"]).mkdir()
     for page in ("explore", "paper"):
@@ -110,7 +110,7 @@ def test_the_pages_stay(denied, monkeypatch):
     assert "cannot be read (Permission denied)" in texts(explore).replace("\\", "")
 
 
-def test_folders_that_cannot_be_listed_offer_no_other_domains(root, monkeypatch):
+def test_unreadable_folders_offer_no_other_domains(root, monkeypatch):
     (root / "pacs" / "mine").mkdir()
     assert BENCHMARKS["pacs"].other_domains() == ["mine"]
 
@@ -121,7 +121,7 @@ def test_folders_that_cannot_be_listed_offer_no_other_domains(root, monkeypatch)
     assert BENCHMARKS["pacs"].other_domains() == []
 
 
-def test_a_name_of_a_domain_that_no_folder_can_have_is_one_sentence(root):
+def test_too_long_domain_name_is_rejected(root):
     long = RunConfig(benchmark="pacs", domains=f"photo+{'a' * 300}")
     assert "cannot be read (File name too long)" in long.missing_data()
 
@@ -130,7 +130,7 @@ def as_bytes(path):
     return os.fsencode(path)
 
 
-def test_an_image_whose_name_is_not_utf8_is_read_like_any_other(root):
+def test_image_with_non_utf8_name_is_read(root):
     folder = root / "pacs" / "photo"
     before = domainnet.version(folder)
     os.rename(as_bytes(folder / "class0" / "000.png"), as_bytes(folder / "class0") + b"/" + NOT_UTF8 + b".png")
@@ -143,7 +143,7 @@ def test_an_image_whose_name_is_not_utf8_is_read_like_any_other(root):
     assert domainnet.find_bad_image(folder).startswith(f"whose image {folder}/class0/caf\\xe9.png cannot be read (")
 
 
-def test_the_keys_of_ordinary_folders_are_those_of_before(root):
+def test_keys_of_utf8_folders_are_unchanged(root):
     for path in (root / "pacs" / "photo").rglob("*.png"):
         if path.parent.name != "class1":
             path.unlink()
@@ -151,7 +151,7 @@ def test_the_keys_of_ordinary_folders_are_those_of_before(root):
     assert domainnet.version(root / "pacs" / "photo") == "d4113a6021c1ebb6"  # computed before other names were allowed
 
 
-def test_a_class_whose_name_is_not_utf8_is_one_sentence(root, capsys):
+def test_class_with_non_utf8_name_is_reported(root, capsys):
     os.rename(as_bytes(root / "pacs" / "photo" / "class0"), as_bytes(root / "pacs" / "photo") + b"/" + NOT_UTF8)
     shown = f"{root}/pacs/photo/caf\\xe9 cannot be read (its name is not UTF-8)"
     assert f"whose folder {shown};" in config().missing_data()
@@ -162,7 +162,7 @@ def test_a_class_whose_name_is_not_utf8_is_one_sentence(root, capsys):
     assert f"its folder {shown}" in capsys.readouterr().out
 
 
-def test_names_that_are_not_utf8_never_reach_the_store(root):
+def test_non_utf8_names_are_not_stored(root):
     name = os.fsdecode(NOT_UTF8)
     for error in (OSError(5, "Input/output error", name), ValueError(name), UsageError(name)):
         explain_error_text = explain_error(raised(error))
@@ -197,7 +197,7 @@ def raised(error):
     ids=str,
 )
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv, which takes the rights of root away, is not installed")
-def test_files_and_folders_that_are_denied_are_one_sentence(tmp_path, name, files):
+def test_unreadable_files_and_folders_are_reported(tmp_path, name, files):
     for file in files:
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_bytes(b"x")
@@ -228,7 +228,7 @@ def without_rights(command, **environment):
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv, which takes the rights of root away, is not installed")
-def test_chmod_000_on_a_class_is_one_line_of_the_list(tmp_path):
+def test_unreadable_class_is_one_line_of_the_list(tmp_path):
     for c in range(6):
         (tmp_path / "pacs" / "photo" / f"class{c}").mkdir(parents=True)
     folder = tmp_path / "pacs" / "photo" / "class5"

@@ -1,6 +1,6 @@
-"""kill -9 a worker, the process workers are forked from, the runner or the command that waits, at random moments.
+"""Kill (-9) a worker, the fork server, the runner or the waiting command at random times.
 
-python tests/support/chaos.py --moments 20. Only kills that interrupt training count."""
+Usage: python tests/support/chaos.py --moments 20. Only kills that interrupt training count."""
 
 import argparse
 import json
@@ -32,7 +32,7 @@ def mgem(home: Path, *arguments: str, stderr: int = subprocess.DEVNULL) -> subpr
 
 
 def results(home: Path) -> list[tuple[str, ...]]:
-    """Config, status, weights, R, probes and rows of every run, as text without times, sorted."""
+    """Return config, status, weights, R, probes and rows of every run as sorted text without times."""
     from mgem_core.analysis import frames
     from mgem_core.store import Store
 
@@ -48,7 +48,7 @@ def results(home: Path) -> list[tuple[str, ...]]:
 
 
 def processes(home: Path) -> list[int]:
-    """Every process that works for this home."""
+    """Return all processes that work for this home."""
     mark, found = f"MGEM_HOME={home}".encode(), []
     for entry in Path("/proc").iterdir():
         try:
@@ -61,7 +61,7 @@ def processes(home: Path) -> list[int]:
 
 
 def until(true: Callable[[], Any], seconds: float = 60.0) -> Any:
-    """Wait for something to become true, and give it back."""
+    """Wait until the result of `true` is true, and return it."""
     end = time.monotonic() + seconds
     while not (got := true()):
         assert time.monotonic() < end, "it never happened"
@@ -84,12 +84,12 @@ def command_line(pid: int) -> list[str]:
 
 
 def runner_of(home: Path) -> int | None:
-    """The runner of this home: the process itself is asked, since a file that names it may be stale."""
+    """Return the runner of this home, found among the processes, because a file that names it may be stale."""
     return next((pid for pid in processes(home) if command_line(pid)[1:4] == ["-m", "mgem_core", "work"]), None)
 
 
 def origins(runner: int) -> list[int]:
-    """The process that a runner's workers are forked from."""
+    """Return the fork server of a runner's workers."""
     return [child for child in children(runner) if "forkserver" in " ".join(command_line(child))]
 
 
@@ -98,7 +98,7 @@ def workers(runner: int | None) -> list[int]:
 
 
 def cpu_ticks(pid: int) -> int:
-    """Time that a process has spent computing, in hundredths of a second."""
+    """Return the CPU time of a process, in hundredths of a second."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -107,14 +107,14 @@ def cpu_ticks(pid: int) -> int:
 
 
 def training_workers(runner: int | None) -> list[int]:
-    """Workers that compute: a run is being trained in them at this moment."""
+    """Return the workers that are training a run at the moment."""
     before = {worker: cpu_ticks(worker) for worker in workers(runner)}
     time.sleep(0.05)
     return [worker for worker, ticks in before.items() if cpu_ticks(worker) > ticks + 1]
 
 
 def victim_of(home: Path, kind: str, command: subprocess.Popen[str], moment: random.Random) -> int | None:
-    """A process of that kind whose death interrupts training; None while there is none."""
+    """Return a process of that kind whose death interrupts training; None while there is none."""
     runner = runner_of(home)
     training = training_workers(runner)
     if not training or runner is None or command.poll() is not None:
@@ -127,7 +127,7 @@ def victim_of(home: Path, kind: str, command: subprocess.Popen[str], moment: ran
 
 
 def kill_one(home: Path, kind: str, command: subprocess.Popen[str], moment: random.Random) -> bool:
-    """Kill a working process of that kind, if there is one before the sweep ends."""
+    """Kill a working process of that kind, if one is found before the sweep ends."""
     while command.poll() is None:
         if victim := victim_of(home, kind, command, moment):
             try:
@@ -140,17 +140,17 @@ def kill_one(home: Path, kind: str, command: subprocess.Popen[str], moment: rand
 
 
 def disturbed(home: Path, kind: str, kills: int, seed: int) -> int:
-    """A sweep in which up to `kills` working processes of that kind die, watched to its end; how many did."""
+    """Run a sweep to its end and kill up to `kills` working processes of that kind; return how many were killed."""
     moment, done = random.Random(f"{kind} {seed}"), 0
     command = mgem(home, "sweep", *GRID, *RUNNER, "--json")
     for _ in range(kills):
-        time.sleep(moment.uniform(0.2, 1.5))  # the moment is what this is about
+        time.sleep(moment.uniform(0.2, 1.5))  # the timing of the kill is what is tested
         done += kill_one(home, kind, command, moment)
         if kind == "command":
             command.wait()
             command = mgem(home, "sweep", *GRID, *RUNNER, "--json")
     document = json.loads(command.communicate(timeout=240)[0])
-    if document["counts"]["failed"]:  # a run that was hit three times is given up until somebody asks for it again
+    if document["counts"]["failed"]:  # a run whose worker was killed three times fails until it is resumed
         errors = {run["error"] for run in document["runs"] if run["status"] == "failed"}
         assert errors == {"its worker process was ended by signal 9, 3 times."}, errors
         document = json.loads(mgem(home, "sweep", *GRID, *RUNNER, "--json").communicate(timeout=240)[0])
@@ -159,7 +159,7 @@ def disturbed(home: Path, kind: str, kills: int, seed: int) -> int:
 
 
 def wait_for_quiet(home: Path, seconds: float = 30) -> list[int]:
-    """The processes still there when the runner should have ended."""
+    """Return the processes that are left when the runner should have ended."""
     end = time.monotonic() + seconds
     while processes(home) and time.monotonic() < end:
         time.sleep(0.2)

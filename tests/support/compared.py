@@ -1,4 +1,4 @@
-"""A store with a sweep whose differences to GEM are known: those of p-mGEM(4) are real, those of p-mGEM(2) only noise."""
+"""A store with a sweep of known differences to GEM: those of p-mGEM(4) are real, those of p-mGEM(2) only noise."""
 
 from pathlib import Path
 

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def make_degenerate(kind: str, vectors: np.ndarray) -> np.ndarray:
-    """All of these vectors [n, P] near the first, or the middle one the same, opposite or zero; else as they are."""
+    """Return vectors [n, P], all moved close to the first, or with the middle one equal, opposite or zero."""
     n = len(vectors)
     if kind == "nearly parallel":
         return vectors[:1] + 0.1 * vectors

@@ -1,4 +1,4 @@
-"""Exported files, and what they contain."""
+"""Read exported files."""
 
 import io
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def exported(
 
 
 def exported_csv(store: Store, name: str, *view: View, **selection) -> pd.DataFrame:
-    """The csv file as a frame; Python reads its numbers, to the last digit."""
+    """Return the csv file as a frame; Python parses the numbers, to the last digit."""
     rows = DictReader(io.StringIO(exported(store, name, "csv", *view, **selection).decode()))
     return pd.DataFrame([{column: _value(cell) for column, cell in row.items()} for row in rows])
 

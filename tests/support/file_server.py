@@ -1,4 +1,4 @@
-"""A web server in the place of those that torchvision downloads from."""
+"""A web server that replaces those from which torchvision downloads."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serve(folder: Path, monkeypatch) -> Iterator[str]:
-    """Serve the files of a folder meanwhile; the address ends with a slash."""
+    """Serve the files of a folder within a `with` block; the address ends with a slash."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("no_proxy", "127.0.0.1")

@@ -1,4 +1,4 @@
-"""A store with a sweep whose runs have results that are made up."""
+"""A store with a sweep whose runs have made-up results."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def filled_store(
     finishes: Callable[[int], bool] = lambda run: True,
     probed: bool = True,
 ) -> Store:
-    """The runs that do not finish have learned their first two tasks and go on; without `probed`, no run has probes."""
+    """Fill a store. Unfinished runs have learned their first two tasks; without `probed`, no run has probes."""
     store = Store(path)
     store.submit(spec, name)
     while claimed := store.claim():

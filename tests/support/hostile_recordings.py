@@ -1,7 +1,7 @@
-"""Files that pretend to be recordings: bits flipped, truncated, bombs, wrong shapes. The same ones every time.
+"""Malicious recordings: flipped bits, truncation, zip bombs, wrong shapes. They are always the same.
 
-Called as a program, it opens the files in a folder, and prints what happened as JSON: a process that has not made them
-shows how much memory they need.
+As a program, this opens the files in a folder and prints the results as JSON. A process that did not create the files
+shows how much memory reading them needs.
 """
 
 import io
@@ -41,7 +41,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def packed(header: Any = None, factors: np.ndarray = FACTORS, **changes: Any) -> bytes:
-    """A file with this header, or with some of its fields changed; the JSON may have NaN and lone surrogates."""
+    """Return a file with this header, or with some fields changed; the JSON may have NaN and lone surrogates."""
     text = header if isinstance(header, bytes) else json.dumps({**HEADER, **changes}).encode()
     file = io.BytesIO()
     np.savez_compressed(file, header=np.frombuffer(text, np.uint8), factors=factors)
@@ -57,7 +57,7 @@ def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, level:
 
 
 def array_file(array: np.ndarray, shape: str | None = None, descr: str | None = None) -> bytes:
-    """The content of a .npy file; its header may tell another shape and type."""
+    """Return the content of a .npy file, whose header may have a wrong shape and type."""
     file = io.BytesIO()
     np.save(file, array)
     content = file.getvalue()
@@ -73,7 +73,7 @@ def members(**changes: bytes) -> dict[str, bytes]:
 
 
 def all_files() -> Iterator[tuple[str, bytes]]:
-    """The name of a kind of damage, and a file."""
+    """Yield the name of each kind of damage, with a file."""
     good = packed()
     yield "good", good
     generator = np.random.default_rng(1)
@@ -217,7 +217,7 @@ def _bombs() -> Iterator[tuple[str, bytes]]:
 
 
 def _with_bytes(content: bytes, record: bytes, offset: int, value: bytes) -> bytes:
-    """The file with other bytes at some place of the records of an archive with this signature."""
+    """Return the file with other bytes at an offset of the archive records that have this signature."""
     changed, start = bytearray(content), content.find(record)
     while start >= 0:
         changed[start + offset : start + offset + len(value)] = value
@@ -226,7 +226,7 @@ def _with_bytes(content: bytes, record: bytes, offset: int, value: bytes) -> byt
 
 
 def _many_members(count: int) -> bytes:
-    """An archive of empty members, all of which are the same few bytes."""
+    """Return an archive of many empty members, which all share the same few bytes."""
     local = struct.pack("<4s5H3L2H", b"PK\3\4", 20, 0, 0, 0, 0, zlib.crc32(b""), 0, 0, 1, 0) + b"a"
     entry = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 0, zlib.crc32(b""), 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
     directory = entry * count
@@ -234,7 +234,7 @@ def _many_members(count: int) -> bytes:
 
 
 def open_all(folder: Path) -> dict[str, Any]:
-    """What happened to each file in a folder, the CPU time of the slowest, and the largest memory of this process."""
+    """Open each file in a folder; return the results, the CPU time of the slowest, and the peak memory."""
     from lens.payload import payload
 
     outcomes: dict[str, str] = {}
@@ -254,7 +254,7 @@ def open_all(folder: Path) -> dict[str, Any]:
 
 
 def _peak_mb() -> float | None:
-    """The largest memory of this process; getrusage would count that of its parent, too. None where it is unknown."""
+    """Return the peak memory of this process, or None if unknown; getrusage would include that of its parent."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), None)

@@ -1,4 +1,4 @@
-"""A pool that trains in the test's own process, a few messages at a time: what a runner does becomes a matter of ticks."""
+"""A pool that trains in the process of the test, a few messages per poll, so that tests control each round."""
 
 from itertools import islice
 
@@ -11,7 +11,7 @@ class InlinePool:
 
     def __init__(self, messages=3):
         self.messages, self.run, self.training = messages, None, None
-        self.states = []  # what each run was started from
+        self.states = []  # the checkpoint from which each run was started
 
     def free(self):
         return int(self.run is None)

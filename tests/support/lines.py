@@ -1,4 +1,4 @@
-"""What a printed figure shows, read from matplotlib's objects."""
+"""Read the content of a printed figure from matplotlib's objects."""
 
 from collections import Counter
 from typing import Any
@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 
 
 def drawn_line(axes: Any, color: str) -> tuple[Any, dict[str, int]]:
-    """The joined line of this colour, and the number of its markers by the colour of their faces."""
+    """Return the joined line of this colour, and the number of its markers by face colour."""
     (joined,) = (line for line in axes.lines if line.get_color() == color)
     markers = [found for found in axes.collections if isinstance(found, PathCollection)]
     of_line = [found for found in markers if to_hex(found.get_edgecolors()[0]).upper() == color]

@@ -6,31 +6,31 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 MAIN = Path(__file__).parents[2] / "app" / "dashboard.py"
-PAGES = ("lens", "explore", "runs", "paper")  # that show what is in the store; Geometry needs none
+PAGES = ("lens", "explore", "runs", "paper")  # pages that need a store; Geometry does not
 
 
 def open_page(name: str = "explore", **query: str | list[str]) -> AppTest:
-    """A page as somebody sees it who follows a link with this query."""
+    """Open a page by a link with this query."""
     app = AppTest.from_file(str(MAIN), default_timeout=15)
-    # By its URL, as a browser asks for it: AppTest.switch_page finds a page by its file, and only after the first run.
+    # By its URL, like a browser: AppTest.switch_page finds a page by its file, and only after the first run.
     app._page_hash = calc_hash("" if name == PAGES[0] else name)
     app.query_params.update(query)
     return app.run()
 
 
 def run_page(app: AppTest) -> AppTest:
-    """Run a page again; it must not fail."""
+    """Run a page again and check that it does not fail."""
     app.run()
     assert not app.exception
     return app
 
 
 def texts(app: AppTest) -> str:
-    """All sentences on a page."""
+    """Return all text on a page."""
     kinds = (app.title, app.subheader, app.markdown, app.caption, app.info, app.warning, app.error)
     return " ".join(one.value for kind in kinds for one in kind)
 
 
 def tables(app: AppTest) -> str:
-    """The data of all tables on a page."""
+    """Return the data of all tables on a page."""
     return " ".join(str(one.proto) for one in app.get("bidi_component") if one.proto.component_name == "table")

@@ -1,4 +1,4 @@
-"""Rows of frames.runs that belong to a table of the paper."""
+"""Rows of frames.runs for a table of the paper."""
 
 from mgem_core import RunConfig
 from mgem_core.config.sweeps import configuration_of
@@ -9,7 +9,7 @@ ROWS = {row.label: row for row in TABLE.rows}
 
 
 def run(seed=0, acc=80.0, validation=None, status="finished", label="GEM", scale="short", share=0.1, **fields):
-    """A row of frames.runs."""
+    """Return a row of frames.runs."""
     config = RunConfig(**{**TABLE.scale(scale), **ROWS[label].fields, "validation": share, "seed": seed, **fields})
     stored = config.canonical().stored()
     return {

@@ -1,4 +1,4 @@
-"""What a person does on a page, and the results of runs that were never trained."""
+"""Actions of a user on a page, and results of runs without training."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from mgem_core.store import Store
 
 
 def open_address(page: Page, address: str) -> Page:
-    """Open an address, and wait until its page is shown."""
+    """Open an address and wait until its page is shown."""
     page.goto(address)
     page.wait_for_selector("[data-testid=stApp][data-test-connection-state=CONNECTED]")
     page.locator("[data-testid=stMain] button:visible, [data-testid=stMain] label:visible").first.wait_for()
@@ -28,13 +28,13 @@ STILL = """() => document.querySelector('[data-testid=stApp][data-test-script-st
 
 
 def wait_until_still(page: Page) -> Page:
-    """Wait until the script has run and everything is drawn and at rest."""
+    """Wait until the script has run, everything is drawn and no animation is left."""
     page.wait_for_function(STILL)
     return page
 
 
 def press(page: Page, name: str) -> None:
-    """Press a button once the page is at rest; no person would be faster."""
+    """Press a button once the page is still; no user would be faster."""
     button = page.get_by_role("button", name=name, exact=True)
     button.wait_for()
     wait_until_still(page)
@@ -42,7 +42,7 @@ def press(page: Page, name: str) -> None:
 
 
 def check_for_everyone(page: Page) -> None:
-    """The page fits the screen, and has no fault that excludes people, as far as axe-core finds them."""
+    """Check that the page fits the screen and that axe-core finds no accessibility problem."""
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
     found = Axe().run(page).response["violations"]
     grave = ("serious", "critical")
@@ -51,7 +51,7 @@ def check_for_everyone(page: Page) -> None:
 
 @contextmanager
 def offline_page(browser: Browser) -> Iterator[Page]:
-    """A page without a network, in which no script may fail."""
+    """Open a page without a network, in which no script may fail."""
     context = browser.new_context(viewport={"width": 1280, "height": 1250}, offline=True)
     page, errors = context.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))

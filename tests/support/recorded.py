@@ -1,4 +1,4 @@
-"""Recorded steps with all their vectors: the gradients of a network that was never trained, on noise."""
+"""Recorded steps with all their vectors: gradients of an untrained network on random images."""
 
 from dataclasses import dataclass
 
@@ -19,14 +19,14 @@ CLASSES, PAST, SPLITS = 10, 2, 6
 @dataclass(frozen=True)
 class Recorded:
     recording: Recording
-    vectors: list[list[torch.Tensor]]  # of each snapshot: g, g_t, g_s and memory rows [M], each [P] in double precision
+    vectors: list[list[torch.Tensor]]  # per snapshot: g, g_t, g_s and memory rows [M], each [P] in double precision
     sizes: list[int]  # of the parameter tensors
 
 
 def record(network: str, snapshots: int = 2, seed: int = 0) -> Recorded:
-    """Batches of noise from a few classes each, so that their gradients conflict."""
+    """Record batches of noise from a few classes each, so that their gradients conflict."""
     layers = tuple(networks.layers(network, SHAPES[network], CLASSES, 1 / 8))
-    kept, vectors = [], []
+    snapshots_taken, vectors = [], []
     for i in range(snapshots):
         torch.manual_seed(seed + i)
         model = networks.build(network, SHAPES[network], CLASSES, seed + i, 1 / 8).train()
@@ -36,13 +36,13 @@ def record(network: str, snapshots: int = 2, seed: int = 0) -> Recorded:
         found = [gradient(model, batch(SHAPES[network], PAST, 10))[1], *true, *rows]
         sizes = np.array([[len(one.y) for one in parts] for parts in splits])
         gram = gram_factors.unpack(gram_factors.pack(direction.grams(found)))
-        kept.append(Snapped(PAST, 10 * i, gram, sizes))
+        snapshots_taken.append(Snapped(PAST, 10 * i, gram, sizes))
         vectors.append([flatten(vector).double() for vector in found])
-    recording = Recording("noise", layers, tuple(kept), "random", lr=0.1)
+    recording = Recording("noise", layers, tuple(snapshots_taken), "random", lr=0.1)
     return Recorded(recording, vectors, [size for layer in layers for size in layer.tensors.values()])
 
 
 def batch(shape: tuple[int, int, int], task: int, samples: int) -> Batch:
-    """Noise whose mean and whose three classes are those of the task."""
+    """Return random images whose mean and three classes depend on the task."""
     x = torch.rand(samples, *shape) + 0.3 * task
     return Batch(x, (torch.arange(samples) % 3 + 2 * task) % CLASSES, None)

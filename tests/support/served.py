@@ -1,4 +1,4 @@
-"""A dashboard in a process of its own, and the addresses on which it listens."""
+"""A dashboard in a separate process, and the addresses on which it listens."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ def free_port():
 
 @contextlib.contextmanager
 def served(command, port, cwd, **environment):
-    """Start a command that serves the dashboard on a port; yields the process once it answers on 127.0.0.1."""
+    """Start a command that serves the dashboard on a port; yield the process once it answers on 127.0.0.1."""
     environment = {**os.environ, "MGEM_HOME": str(cwd), "MGEM_DATA": str(cwd), **environment}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen([str(part) for part in command], cwd=cwd, env=environment, **pipes)
@@ -41,7 +41,7 @@ def read(port, path, keep_cookies=False):
 
 
 def listening_addresses(port):
-    """The local addresses of all sockets that listen on a port, as the Linux kernel lists them."""
+    """Return the local addresses of all sockets that listen on a port, from the list of the Linux kernel."""
     addresses = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:] if Path(table).exists() else ():

@@ -1,4 +1,4 @@
-"""A store with one small finished sweep, whose runs were never trained."""
+"""A store with one small finished sweep, whose results were made without training."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ SPEC = SweepSpec(
 
 
 def small_store(path: Path, shift: float = 0.0, spec: SweepSpec = SPEC) -> Store:
-    """Every run of it has finished; all accuracies are higher by `shift`."""
+    """Create the store; all its runs have finished, with accuracies raised by `shift`."""
     store = Store(path)
     store.submit(spec, "First")
     while claimed := store.claim():
@@ -25,7 +25,7 @@ def small_store(path: Path, shift: float = 0.0, spec: SweepSpec = SPEC) -> Store
 
 
 def finish(store: Store, run: int, shift: float = 0.0, missing: tuple[int, ...] = ()) -> None:
-    """Let a claimed run of two or three tasks finish; the rows of the tasks in `missing` are not among its events."""
+    """Finish a claimed run of two or three tasks, without events for the rows of the tasks in `missing`."""
     tasks = store.database.rows("SELECT json_extract(config, '$.tasks') FROM runs WHERE id = ?", run)[0][0]
     R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])[:tasks, :tasks] + shift
     events: list[Event] = []

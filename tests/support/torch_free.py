@@ -1,6 +1,6 @@
-"""Everything that the dashboard imports, every page and every kind of file, where torch cannot be imported.
+"""Import everything that the dashboard imports, show every page and make every kind of file, without torch.
 
-python torch_free.py HOME...: shows each page over the store in each of these folders. What fails is on stderr.
+Usage: python torch_free.py HOME... shows each page with the store in each of these folders. Failures are on stderr.
 """
 
 import ast
@@ -15,7 +15,7 @@ APP = ROOT / "app"
 PAGES = sorted(APP.glob("*/page.py"))
 FORBIDDEN = ("torch", "torchvision", "ray")
 COMMANDS = [f"mgem_core.cli.{path.stem}" for path in sorted((ROOT / "mgem_core" / "cli").glob("[a-z]*.py"))]
-ALSO = (*COMMANDS, "mgem_core.restriction.dual", "mgem_core.metrics")  # these start or compute without torch, too
+ALSO = (*COMMANDS, "mgem_core.restriction.dual", "mgem_core.metrics")  # these also start or compute without torch
 QUERIES: list[dict[str, str]] = [{}, {"runs": "r1"}, {"runs": "r1,r2"}, {"list": "Sweeps", "sweep": "s1"}]
 
 
@@ -26,13 +26,13 @@ class Refusal(MetaPathFinder):
 
 
 def app_modules() -> list[str]:
-    """The modules of the app; its main script and its pages are not imported, but run."""
+    """Return the modules of the app; its main script and pages are run, not imported."""
     files = [path.relative_to(APP) for path in APP.rglob("*.py") if path not in PAGES and path != APP / "dashboard.py"]
     return [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
 
 
 def imported_modules() -> list[str]:
-    """Every module that a file of the app imports, be it within a function."""
+    """Return every module that a file of the app imports, also within functions."""
     names: set[str] = set()
     for path in APP.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -54,7 +54,7 @@ def show_pages(home: str) -> None:
 
 
 def make_files(home: str) -> None:
-    """Every figure in every format."""
+    """Make every figure in every format."""
     from mgem_core.analysis.aggregate import View
     from mgem_core.figures import FIGURES
     from mgem_core.figures.files import export
@@ -76,7 +76,7 @@ def main(homes: list[str]) -> None:
     from streamlit.components.v2 import manifest_scanner
 
     runner_process.ensure_runner = lambda *options, **named: None  # nothing is to be trained
-    manifest_scanner.scan_component_manifests = lambda *arguments, **options: []  # a slow search for nothing
+    manifest_scanner.scan_component_manifests = lambda *arguments, **options: []  # a slow search that is not needed
     for home in homes:
         os.environ["MGEM_HOME"] = home
         show_pages(home)

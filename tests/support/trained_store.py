@@ -1,4 +1,4 @@
-"""A store with runs that were really trained, in the test's own process."""
+"""A store with runs that were really trained, in the process of the test."""
 
 from pathlib import Path
 

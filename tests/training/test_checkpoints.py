@@ -1,4 +1,4 @@
-"""A run never goes on from anything but its own whole state: what is damaged, crafted or of other code is set aside."""
+"""A run only continues from its own, complete state; damaged, crafted or foreign checkpoints are set aside."""
 
 import hashlib
 import io
@@ -21,7 +21,7 @@ START = len(MAGIC) + hashlib.sha256().digest_size
 
 
 def checkpoint_of(config):
-    """The last checkpoint before the second step of the second task was done, and the whole run's result."""
+    """Return the last checkpoint before the second step of the second task, and the result of the whole run."""
     saved = []
     events = list(run(config, checkpoint=saved.append, checkpoint_seconds=0))
     chosen = [content for content in saved if (read_header(content).task, read_header(content).step) == (1, 2)]
@@ -43,7 +43,7 @@ def same(one: Finished, other: Finished) -> bool:
     return one.fingerprint == other.fingerprint and np.array_equal(one.R, other.R) and one.status == other.status
 
 
-def test_a_whole_checkpoint_is_resumed(saved):
+def test_complete_checkpoint_is_resumed(saved):
     config, content, whole = saved
     started, finished = resumed(config, content)
     assert (started.task, started.step, started.notice) == (1, 2, "")
@@ -51,7 +51,7 @@ def test_a_whole_checkpoint_is_resumed(saved):
 
 
 def damages(content, count, seed):
-    """Flipped bits, zeroed pages, truncations, and bytes that were put in."""
+    """Yield damaged copies: flipped bits, zeroed pages, truncations, inserted bytes."""
     draw = random.Random(seed)
     for number in range(count):
         damaged = bytearray(content)
@@ -72,18 +72,18 @@ def check_damaged(config, whole, contents):
     for content in contents:
         started, finished = resumed(config, content)
         assert (started.task, started.step) == (0, 0)
-        assert started.notice.startswith("It started again from the beginning: its checkpoint ")
+        assert started.notice.startswith("The run started again from the beginning: its checkpoint ")
         assert same(finished, whole)
 
 
-def test_a_damaged_checkpoint_is_not_resumed(saved):
+def test_damaged_checkpoint_is_not_resumed(saved):
     config, content, whole = saved
     check_damaged(config, whole, damages(content, 8, 0))
 
 
 @pytest.mark.slow
-def test_two_hundred_damaged_checkpoints_give_no_wrong_result(saved):
-    """Of each of three methods, about 70: the crafted ones, and random damage to the rest."""
+def test_no_damaged_checkpoint_gives_a_wrong_result(saved):
+    """About 70 for each of three methods: all crafted ones, and random damage."""
     config, content, whole = saved
     contents = [*crafted(content).values(), *damages(content, 68 - len(CRAFTED), 1)]
     check_damaged(config, whole, contents)
@@ -96,7 +96,7 @@ def with_checksum(header: bytes, state: bytes) -> bytes:
 
 
 def crafted(content) -> dict[str, bytes]:
-    """Checkpoints with a right checksum whose fields are wrong."""
+    """Return checkpoints with a correct checksum but wrong fields."""
     header, _, state = content[START:].partition(b"\n")
     fields = json.loads(header)
     values = torch.load(io.BytesIO(state), weights_only=True)
@@ -162,7 +162,7 @@ def saved_bytes(value) -> bytes:
 
 
 @pytest.mark.parametrize("name", CRAFTED)
-def test_a_crafted_checkpoint_is_not_resumed(saved, name):
+def test_crafted_checkpoint_is_not_resumed(saved, name):
     config, content, whole = saved
     check_damaged(config, whole, [crafted(content)[name]])
 
@@ -178,7 +178,7 @@ def test_a_crafted_checkpoint_is_not_resumed(saved, name):
         ("mer", {"shown": 3}),
     ],
 )
-def test_what_a_method_remembers_must_fit_too(method, changes):
+def test_learner_state_must_fit(method, changes):
     config = RunConfig(**TINY, **METHODS[method])
     content, whole = checkpoint_of(config)
     header, state = unpack(content, config, run_key(config, "cpu"))
@@ -186,7 +186,7 @@ def test_what_a_method_remembers_must_fit_too(method, changes):
     check_damaged(config, whole, [pack(header, state)])
 
 
-def test_a_checkpoint_of_other_code_is_set_aside_with_a_notice(tmp_path, monkeypatch):
+def test_checkpoint_of_other_code_is_set_aside_with_notice(tmp_path, monkeypatch):
     config, path = RunConfig(**TINY), tmp_path / "run.pt"
     dying = run(config, checkpoint=path, checkpoint_seconds=0)
     next(event for event in dying if isinstance(event, Stepped) and event.task == 1)
@@ -196,26 +196,26 @@ def test_a_checkpoint_of_other_code_is_set_aside_with_a_notice(tmp_path, monkeyp
     started, finished = resumed(config, path)
     aside = tmp_path / "run.pt.set-aside"
     reason = "was written by other code, other library versions or another kind of device"
-    notice = f"It started again from the beginning: its checkpoint {reason}. It was set aside as {aside}."
+    notice = f"The run started again from the beginning: its checkpoint {reason}. The file was renamed to {aside}."
     assert (started.task, started.step, started.notice) == (0, 0, notice)
     assert started.key == run_key(config, "cpu")
     assert aside.read_bytes() == old
     assert same(finished, list(run(config))[-1])
 
 
-def test_a_damaged_file_is_kept_aside_and_the_run_goes_on_saving(tmp_path):
+def test_damaged_file_is_set_aside_and_saving_continues(tmp_path):
     config, path = RunConfig(**TINY), tmp_path / "run.pt"
     whole = list(run(config, checkpoint=path))[-1]
     path.write_bytes(path.read_bytes()[:-1])
     damaged = path.read_bytes()
     started, finished = resumed(config, path)
-    assert "is damaged: its checksum does not fit" in started.notice
+    assert "is damaged: its checksum is wrong" in started.notice
     assert same(finished, whole)
     assert (tmp_path / "run.pt.set-aside").read_bytes() == damaged
     assert read_header(path.read_bytes()).task == 2
 
 
-def test_the_header_counts_the_events_before_it():
+def test_header_counts_preceding_events():
     saved, yielded = [], 0
     for event in run(RunConfig(**{**TINY, "probe_every": 2}), checkpoint=saved.append, checkpoint_seconds=0):
         if saved:
@@ -224,7 +224,7 @@ def test_the_header_counts_the_events_before_it():
     assert event.events == yielded
 
 
-def test_a_checkpoint_of_other_settings_is_not_resumed():
+def test_checkpoint_of_other_settings_is_not_resumed():
     config = RunConfig(**TINY)
     content, _ = checkpoint_of(config)
     other = RunConfig(**TINY, seed=1)

@@ -1,4 +1,4 @@
-"""A run from outside: its events, its numbers, its end, and that looking at it changes nothing."""
+"""Runs seen from outside: their events, numbers and end, and that measuring does not change them."""
 
 import gc
 import math
@@ -37,7 +37,7 @@ def of(kind, all_events):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_gives_the_same_numbers_twice(name):
+def test_every_method_is_reproducible(name):
     one, two = (events(**METHODS[name])[-1] for _ in range(2))
     assert one.status == "finished"
     assert one.fingerprint == two.fingerprint
@@ -46,12 +46,12 @@ def test_every_method_gives_the_same_numbers_twice(name):
 
 @pytest.mark.parametrize("name", ["GEM with batch norm", "MER with batch norm", "md-GEM"])
 def test_probes_and_snapshots_do_not_change_the_run(name):
-    plain = events(**METHODS[name], probe_every=0)[-1]
+    unprobed = events(**METHODS[name], probe_every=0)[-1]
     watched = events(**METHODS[name], probe_every=3, snap_every=4, snap_splits=3)[-1]
-    assert watched.fingerprint == plain.fingerprint
+    assert watched.fingerprint == unprobed.fingerprint
 
 
-def test_events_come_in_the_order_of_a_runs_life():
+def test_events_are_in_order():
     got = events(probe_every=5)
     assert isinstance(got[0], Started)
     assert got[0].label == "GEM"
@@ -70,7 +70,7 @@ def test_stepped_events_are_throttled_means():
     assert 0 < coarse[-1].seconds_per_step < 1
 
 
-def test_the_rows_of_r_are_those_of_the_events_and_give_the_metrics():
+def test_rows_of_r_match_events_and_give_the_metrics():
     got = events(probe_every=0)
     finished = got[-1]
     np.testing.assert_array_equal(finished.R, [event.row for event in of(TaskLearned, got)])
@@ -95,7 +95,7 @@ def test_plain_sgd_moves_along_its_gradient():
 
 
 @pytest.mark.parametrize("fields", [{}, {"modules": 4}, {"splits": 2}, {"benchmark": "mnist5k-split"}])
-def test_gem_at_strength_zero_does_not_hurt_its_memories(fields):
+def test_gem_at_strength_zero_does_not_increase_memory_loss(fields):
     probes = of(Probed, events(strength=0.0, probe_every=2, **fields))
     worst = min((probe.memory_z / probe.norm_z).min() for probe in probes)
     assert worst > -1e-4
@@ -103,8 +103,8 @@ def test_gem_at_strength_zero_does_not_hurt_its_memories(fields):
 
 
 @pytest.mark.parametrize("knobs", [{}, {"modules": 4}, {"splits": 2}, {"modules": 4, "splits": 2, "solver": "approx"}])
-def test_a_snapshot_alone_gives_the_step_that_was_taken(knobs):
-    """⟨g_s,z⟩, ⟨g_t,z⟩ and ‖z‖ from the Gram matrices are those of the probe: the lens rests on this."""
+def test_snapshot_reproduces_the_step(knobs):
+    """⟨g_s,z⟩, ⟨g_t,z⟩ and ‖z‖ from the Gram matrices equal those of the probe; the lens relies on this."""
     fields = {**SHORT, "strength": 0.3, "probe_every": 5, "snap_every": 5, **knobs}
     config, got = RunConfig(**fields), events(**fields)
     assert of(Snapped, got)
@@ -135,7 +135,7 @@ def test_finer_snapshots_average_to_coarser_ones():
     np.testing.assert_allclose(merge @ fine.gram @ merge.T, coarse.gram, rtol=1e-3, atol=1e-5)
 
 
-def test_a_run_that_explodes_ends_as_diverged_and_says_where():
+def test_diverged_run_reports_where():
     finished = events(method="single", lr=1e6)[-1]
     assert finished.status == "diverged"
     assert "of task 1 with learning rate 1e+06; try a smaller" in finished.message
@@ -143,7 +143,7 @@ def test_a_run_that_explodes_ends_as_diverged_and_says_where():
 
 
 @pytest.mark.parametrize("fields", [{"iterations": 1, "tasks": 1, "lr": 1e30}, {"iterations": 1, "lr": 1e25}])
-def test_a_last_step_that_explodes_is_no_finished_task(fields):
+def test_divergence_in_the_last_step_is_detected(fields):
     got = events(**{**SHORT, "method": "single", **fields})
     assert got[-1].status == "diverged"
     assert not of(TaskLearned, got)
@@ -153,7 +153,7 @@ def engine_of(**fields):
     return _Run(RunConfig(**{**SHORT, **fields}), torch.device("cpu"))
 
 
-def test_more_steps_than_images_go_round_again_in_another_order():
+def test_each_pass_has_its_own_order():
     one = engine_of(benchmark="mnist5k-split", tasks=2, iterations=400, batch_size=6)
     train = one.stream.tasks[1].train
     order = np.concatenate([one._images(1, step) for step in range(400)])
@@ -164,8 +164,8 @@ def test_more_steps_than_images_go_round_again_in_another_order():
     assert one._shown(1).tolist() == passes[0].tolist()
 
 
-def test_true_gradients_are_those_of_the_whole_training_set():
-    """⟨g_s, z⟩ of the first probe against a gradient taken here, at the parameters where the second task starts."""
+def test_true_gradients_use_the_whole_training_set():
+    """Compare ⟨g_s, z⟩ of the first probe with a gradient computed here, at the start of the second task."""
     fields = {"method": "single", "tasks": 2, "probe_every": 20}
     probe = of(Probed, events(**fields))[0]
     one = engine_of(**{**fields, "tasks": 2})
@@ -179,7 +179,7 @@ def test_true_gradients_are_those_of_the_whole_training_set():
     assert probe.norm_gs[0] == pytest.approx(sum(float(a.square().sum()) for a in g_s) ** 0.5, rel=1e-4)
 
 
-def test_scoring_uses_running_statistics_and_the_tasks_own_logits():
+def test_accuracy_uses_running_statistics_and_task_logits():
     one = engine_of(benchmark="mnist5k-split")
     network = one.learner.network
     one.learner.observe(2, 0, one._images(2, 0))
@@ -192,7 +192,7 @@ def test_scoring_uses_running_statistics_and_the_tasks_own_logits():
     assert network.training
 
 
-def test_a_stepped_event_is_the_mean_of_its_steps():
+def test_stepped_event_is_the_mean_of_its_steps():
     fields = {"method": "single", "tasks": 1, "iterations": 40}
     one = engine_of(**fields)
     losses = [float(one.learner.observe(0, step, one._images(0, step)).loss) for step in range(40)]
@@ -200,24 +200,24 @@ def test_a_stepped_event_is_the_mean_of_its_steps():
         assert event.loss == pytest.approx(np.mean(losses[event.step - 2 : event.step]), rel=1e-6)
 
 
-def test_the_share_of_violated_modules_is_told():
+def test_violation_share_is_recorded():
     first, *rest = of(Stepped, events(modules=6))
     assert first.violated == 0
     assert any(0 < event.violated < 1 for event in rest)
 
 
-def test_a_task_row_is_told_again_rather_than_lost(tmp_path):
-    """The run dies after the row was told and before it was saved."""
+def test_unsaved_task_row_is_repeated_after_resume(tmp_path):
+    """The run dies after it yielded the row and before it saved it."""
     config, path = RunConfig(**SHORT), tmp_path / "run.pt"
     dying = run(config, checkpoint=path, checkpoint_seconds=0)
-    told = next(event for event in dying if isinstance(event, TaskLearned))
+    yielded = next(event for event in dying if isinstance(event, TaskLearned))
     dying.close()
     again = of(TaskLearned, list(run(config, resume=path)))
     assert [event.task for event in again] == [0, 1, 2]
-    np.testing.assert_array_equal(again[0].row, told.row)
+    np.testing.assert_array_equal(again[0].row, yielded.row)
 
 
-def test_a_memory_that_lacks_a_class_is_refused_before_anything_runs():
+def test_too_many_class_splits_are_rejected_before_training():
     with pytest.raises(UsageError, match=r"splits is 5; splits by class must be at most the \d classes in the memory"):
         run(RunConfig(**{**SHORT, "memory": 5, "splits": 5, "split_by": "class"}))
 
@@ -227,8 +227,8 @@ def test_seeds_differ():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_resumed_run_ends_with_the_same_bits(name, tmp_path):
-    """Stopped in the middle of the second task, with a checkpoint after every step."""
+def test_resumed_run_is_bit_identical(name, tmp_path):
+    """The run is stopped in the second task, with a checkpoint after every step."""
     config = RunConfig(**{**SHORT, **METHODS[name]})
     whole = list(run(config))[-1]
     path = tmp_path / "run.pt"
@@ -268,12 +268,12 @@ def of_another_run(path):
 @pytest.mark.parametrize(
     ("harm", "sentence"),
     [
-        (no_checkpoint, "no checkpoint of a run, or one of another version"),
-        (of_another_run, "a run with seed 5, not 0; give the same settings"),
+        (no_checkpoint, "not a checkpoint, or was written by another version"),
+        (of_another_run, "that run has seed 5, not 0; give the same settings"),
         (lambda path: path.unlink(), "there is no such file"),
     ],
 )
-def test_a_file_that_the_user_cannot_mean_is_refused_before_anything_runs(harm, sentence, tmp_path):
+def test_unusable_resume_file_is_rejected_before_training(harm, sentence, tmp_path):
     path = tmp_path / "run.pt"
     list(run(RunConfig(**SHORT), checkpoint=path))
     harm(path)
@@ -283,8 +283,8 @@ def test_a_file_that_the_user_cannot_mean_is_refused_before_anything_runs(harm, 
     assert (path.read_bytes() if path.exists() else None) == before
 
 
-def test_a_run_that_is_cancelled_stops_within_a_measurement():
-    """The first probe alone looks at 4,000 images; the run must not go on to its end."""
+def test_cancelled_run_stops_during_a_measurement():
+    """The first probe alone uses 4,000 images; the run must not finish it."""
     seen = []
     config = RunConfig(**{**SHORT, "probe_every": 1})
     with pytest.raises(RunCancelledError):
@@ -293,7 +293,7 @@ def test_a_run_that_is_cancelled_stops_within_a_measurement():
     assert not of(Probed, seen)
 
 
-def test_a_solver_without_solution_is_not_called_divergence(monkeypatch):
+def test_solver_failure_is_not_reported_as_divergence(monkeypatch):
     def fail(*_):
         raise ValueError("constraints are inconsistent, no solution")
 
@@ -304,7 +304,7 @@ def test_a_solver_without_solution_is_not_called_divergence(monkeypatch):
     assert "learning rate" not in finished.message
 
 
-def test_the_callers_number_of_torch_threads_is_restored():
+def test_torch_threads_of_the_caller_are_restored():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -318,7 +318,7 @@ def test_the_callers_number_of_torch_threads_is_restored():
         for event in one:
             assert torch.get_num_threads() == 2
             seen.append(event)
-        assert seen[-1].fingerprint == events()[-1].fingerprint  # the other one changes nothing
+        assert seen[-1].fingerprint == events()[-1].fingerprint  # the other run changes nothing
         other.close()
         next(broken_off := run(RunConfig(**SHORT)))
         broken_off.close()
@@ -328,7 +328,7 @@ def test_the_callers_number_of_torch_threads_is_restored():
 
 
 def test_probes_agree_with_gradients_computed_from_the_weights(monkeypatch):
-    """gs_z, gt_z, batch_z and the norms, from the network's weights by autograd alone, on all images at once."""
+    """Compute gs_z, gt_z, batch_z and the norms from the weights with autograd, on all images at once."""
     found = []
 
     def watch(learner, task, step, indices, observe=GEM.observe):
@@ -358,7 +358,7 @@ def test_probes_agree_with_gradients_computed_from_the_weights(monkeypatch):
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5 * scale)
 
 
-def test_true_gradients_may_be_measured_on_a_fixed_part_of_the_images():
+def test_true_gradients_can_use_a_fixed_sample():
     whole, part, same = (of(Probed, events(probe_every=10, probe_samples=samples))[0] for samples in (10_000, 400, 400))
     assert part.gt_z == same.gt_z != whole.gt_z
     assert part.batch_z == whole.batch_z
@@ -367,7 +367,7 @@ def test_true_gradients_may_be_measured_on_a_fixed_part_of_the_images():
     assert RunConfig(probe_every=0, probe_samples=5).canonical() == RunConfig(probe_every=0).canonical()
 
 
-def test_a_rescaled_step_has_the_length_of_the_gradient_and_the_direction_of_the_other():
+def test_step_length_gradient_only_rescales_the_step():
     free, rescaled = (
         of(Probed, events(strength=3.0, trigger="always", probe_every=5, step_length=length))[0]
         for length in ("free", "gradient")
@@ -379,8 +379,8 @@ def test_a_rescaled_step_has_the_length_of_the_gradient_and_the_direction_of_the
     np.testing.assert_allclose(rescaled.memory_z, factor * free.memory_z, rtol=1e-4)
 
 
-def test_splits_that_share_the_strength_of_a_task_have_its_share():
-    """Both floors bind when the strength is large, so z = g + q ĝ in either case."""
+def test_splits_share_the_strength_of_a_task():
+    """Both floors bind when the strength is large, so z = g + q ĝ in both cases."""
     fields = {"strength": 1000.0, "trigger": "always", "probe_every": 5, "iterations": 5, "lr": 1e-9}
     one, shared, each = (
         of(Probed, events(**fields, splits=splits, strength_per=per))[0]
@@ -391,8 +391,8 @@ def test_splits_that_share_the_strength_of_a_task_have_its_share():
     assert RunConfig(strength_per="task").canonical() == RunConfig().canonical()
 
 
-def test_the_memory_of_a_run_is_free_when_it_ends():
-    """Without waiting for the garbage collector: a worker trains one run after another."""
+def test_memory_is_freed_when_a_run_ends():
+    """Memory is freed without the garbage collector, because a worker trains one run after another."""
     gc.collect()
     gc.disable()
     try:
@@ -406,7 +406,7 @@ def test_the_memory_of_a_run_is_free_when_it_ends():
         gc.enable()
 
 
-def test_held_out_images_are_neither_trained_on_nor_tested_and_their_accuracy_is_measured():
+def test_held_out_images_are_used_for_validation_only():
     config = RunConfig(tasks=2, iterations=20, memory=40, validation=0.1, probe_every=0)
     *_, finished = run(config)
     assert isinstance(finished, Finished)
@@ -422,7 +422,7 @@ def test_held_out_images_are_neither_trained_on_nor_tested_and_their_accuracy_is
     assert np.isnan(without.validation_acc)
 
 
-def test_a_run_resumed_after_its_last_task_measures_the_same_validation_accuracy():
+def test_resume_after_last_task_keeps_validation_accuracy():
     config = RunConfig(tasks=2, iterations=10, memory=40, validation=0.2, probe_every=0)
     saved: list[bytes] = []
     *_, whole = run(config, checkpoint=saved.append)

@@ -1,4 +1,4 @@
-"""kill -9 at any moment, go on from the checkpoint: the same R and the same weights, to the last bit, for every method."""
+"""After kill -9 at any time and a resume, R and the weights are bit-identical, for every method."""
 
 import random
 import subprocess
@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).parents[1] / "support" / "killable.py"
 
 
 def go(config: RunConfig, checkpoint: Path, events: int | None, delay: float) -> tuple[str, str | None]:
-    """Run until its end, or kill it `delay` seconds after that many events; its first line, and its last if it ended."""
+    """Run to the end, or kill after `events` events and `delay` seconds; return its first and last lines."""
     command = [sys.executable, str(SCRIPT), config.model_dump_json(), str(checkpoint)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         first = process.stdout.readline()
@@ -31,13 +31,13 @@ def go(config: RunConfig, checkpoint: Path, events: int | None, delay: float) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
-def test_killed_and_resumed_is_undisturbed_to_the_last_bit(name, tmp_path):
+def test_killed_and_resumed_run_is_bit_identical(name, tmp_path):
     config = RunConfig(**{**SHORT, **METHODS[name]})
     whole = list(run(config))[-1]
     moment = random.Random(name)
     lives = [go(config, tmp_path / "run.pt", moment.randint(5, 15), moment.uniform(0, 0.1)) for _ in range(3)]
     lives.append(go(config, tmp_path / "run.pt", None, 0))
     starts = [first.split()[1:] for first, _ in lives]
-    assert any(step != "0" for _, step in starts), starts  # some life began in the middle of a task
+    assert any(step != "0" for _, step in starts), starts  # at least one attempt began in the middle of a task
     assert lives[0][1] is None
     assert lives[-1][1].split() == ["finished", whole.fingerprint, whole.R.tobytes().hex()]
