@@ -141,7 +141,7 @@ def test_failures_are_described(store):
     page = open_explore()
     assert not page.exception
     assert "it had no luck. (r4)" in texts(page)
-    assert "1 seed has finished in every configuration; it takes at least 4 to tell a difference." in texts(page)
+    assert "1 seed has finished in every configuration. At least 4 shared seeds are needed to compare them." in texts(page)
     assert button(page, "Resume")
 
 
@@ -151,7 +151,7 @@ def test_a_sweep_whose_runs_are_not_equally_far_is_shown(store):
     run, _ = store.claim()
     store.record([(run, TaskLearned(0, np.array([95.0, 10.0]), 1.0))])
     page = open_explore()
-    assert "No seed has finished in every configuration; it takes at least 4 to tell a difference." in texts(page)
+    assert "No seed has finished in every configuration. At least 4 shared seeds are needed to compare them." in texts(page)
 
 
 def test_one_click_adds_the_seeds_that_a_verdict_needs(store):
