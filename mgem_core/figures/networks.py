@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PANELS = {"acc": "ACC, %", "seconds_per_step": "time, s per step", "peak_memory_mb": "peak memory, MB"}
 PANEL_PIXELS = 170
 ERROR_BARS = {"thickness": 1, "width": 3, "color": "#808080"}
-BY_CHANCE = 1.0  # points: an accuracy so near to that of guessing shows nothing that was learned
+BY_CHANCE = 1.0  # points; an accuracy this close to chance does not show that anything was learned
 GAP = 0.09  # between two panels, as a share of the height
 
 
@@ -35,11 +35,10 @@ def data(selection: Selection) -> pd.DataFrame:
 
 
 def by_network(runs: pd.DataFrame) -> pd.DataFrame:
-    """A row per network and line: the means over seeds, with standard errors, of one configuration (see cells).
+    """Return a row per network and line: means over seeds, with standard errors, of one configuration.
 
-    A line is a family, since the modules of a network give md-GEM other numbers with each; where a network has several
-    configurations of a family that differ in these, it is a label. Strengths that cannot be chosen on held-out images are
-    lines of their own.
+    A line is a family, because the numbers of modules differ between networks; if one network has several labels of a
+    family, each label is a line. If a strength cannot be chosen on held-out images, each strength is a line.
     """
     finished = runs[runs["status"] == "finished"].drop_duplicates(["configuration", "seed"], keep="last")
     if finished.empty:
@@ -76,14 +75,14 @@ def tidy(rows: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def _panels(rows: pd.DataFrame) -> list[str]:
-    """The measures that some row has: only results that come with the tool have the peak memory."""
+    """Return the measures that some row has; only the published results include the peak memory."""
     return [name for name in PANELS if rows[name].notna().any()]
 
 
 def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
-    """A panel per measure, one above the other; in each, a group per network.
+    """Draw a panel per measure, one above the other; in each, a group per network.
 
-    Times and memory are bars, from zero; accuracies are dots, as their axis does not begin there.
+    Times and memory are bars that start at zero; accuracies are dots, because their axis does not start there.
     """
     panels, styles = _panels(rows), line_styles(rows)
     networks = list(dict.fromkeys(rows["network"]))
@@ -126,7 +125,7 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
 
 
 def _acc_range(rows: pd.DataFrame) -> list[float]:
-    """All accuracies with their errors, and some room."""
+    """Return a range that holds all accuracies with their errors, and a margin."""
     error = rows["acc_sem"].fillna(0)
     low, high = (rows["acc"] - error).min(), (rows["acc"] + error).max()
     room = max(1.0, 0.1 * (high - low))
@@ -135,7 +134,7 @@ def _acc_range(rows: pd.DataFrame) -> list[float]:
 
 @_print.printing()
 def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """The same on paper."""
+    """Draw the panels for paper."""
     panels, styles = _panels(rows), line_styles(rows)
     networks = list(dict.fromkeys(rows["network"]))
     figure, axes = _print.one_column("", PANELS[panels[0]])
@@ -147,7 +146,7 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
         for number, (line, (color, _, _)) in enumerate(styles.items()):
             of = rows[rows["line"] == line].set_index("network").reindex(networks)
             at = [i + (number - (len(styles) - 1) / 2) * width for i in range(len(networks))]
-            error = of[f"{name}_sem"]  # NaN, of one seed, draws nothing
+            error = of[f"{name}_sem"]  # NaN for a single seed, which draws nothing
             if name == "acc":
                 axes.errorbar(at, of[name], error, fmt="o", color=color, label=line, elinewidth=0.9, zorder=2)
             else:
@@ -162,10 +161,9 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def subtitle(rows: pd.DataFrame, view: View) -> str:
-    """The seeds of the means, the strengths, and whether anything was learned."""
-    fewest, most = rows["seeds"].min(), rows["seeds"].max()
-    seeds = f"{fewest} to {text.pluralize(most, 'seed')}" if fewest < most else text.pluralize(most, "seed")
-    means = f"means over {seeds}, ± standard error" if most > 1 else "one seed, so there are no error bars"
+    """Describe the seeds and strengths of the means, and say if nothing was learned."""
+    seeds, has_errors = _points.number_of_seeds(rows["seeds"]), rows["seeds"].max() > 1
+    means = f"means over {seeds}, ± standard error" if has_errors else "one seed, so there are no error bars"
     strengths = sorted({text.strength(q) for q in rows["q"]} - {text.MISSING})
     parts = [means, *([f"memory strength {', '.join(strengths)}"] if strengths else [])]
     if ((rows["acc"] - rows["chance"]).abs() < BY_CHANCE).all():
