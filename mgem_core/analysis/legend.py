@@ -12,7 +12,7 @@ def legend_entries(frame: pd.DataFrame) -> list[list[str]]:
     """Return the names of the lines that each configuration belongs to, given one row of frames.runs per configuration.
 
     A line is named by its label and by the fields, except the strength, in which configurations of this label differ. A
-    field may not matter to a configuration, as the trigger does not at strength 0; it then belongs to all lines that fit.
+    configuration to which such a field does not matter (such as the trigger at strength 0) belongs to every line that fits.
     """
     line_fields = [name for name in RunConfig.model_fields if name not in ("benchmark", "strength", "seed")]
     rows = frame[["label", *line_fields]].to_dict("records")

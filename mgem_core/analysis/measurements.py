@@ -42,7 +42,7 @@ class MeasurementCache:
 
 
 def _states(store: Store, runs: Sequence[int]) -> dict[int, tuple[tuple[int, float], object]]:
-    """Return for each run (id, created), which also differs in a store that replaces this one, and its progress."""
+    """Return each run's identity, which differs from that of a run with the same id in another store, and its state."""
     columns = ("id", "created", "key", "started", "ended", "status", "attempts", "task", "step")
     return {row[0]: (row[:2], row[2:]) for row in store.run_values(columns, runs)}
 

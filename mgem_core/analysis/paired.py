@@ -85,7 +85,7 @@ def in_words(verdict: Verdict) -> str:
     if found is None:
         return f"{line} and {baseline} cannot be compared: their curves have no common range of x, or a result is missing."
     more = "more" if found.mean > 0 else "less"
-    is_same = abs(found.mean) < 0.05 and not verdict.distinguishable  # it rounds to zero
+    is_same = abs(found.mean) < 0.05 and not verdict.distinguishable  # the mean rounds to zero
     interval = f"95 % CI {signed(found.low)} to {signed(found.high)}, {seeds} seeds"
     if verdict.at_equal_x:
         where = "" if verdict.common >= MOST else f", over the {100 * verdict.common:.0f} % of the range that both cover"

@@ -105,8 +105,8 @@ def _arrow(name: str, vector: Floats, color: str, axes: dict[str, str]) -> list[
     tail = {"axref": axes["xaxis"], "ayref": axes["yaxis"], "ax": 0, "ay": 0}
     look = {"arrowhead": 3, "arrowwidth": 2, "arrowcolor": color, "showarrow": True, "text": ""}
     length = math.hypot(x, y) or 1.0
-    beside = {"x": x + 0.12 * x / length, "y": y + 0.12 * y / length, "text": name, "showarrow": False}
-    return [{**refs, **tail, **look, "x": x, "y": y}, {**refs, **beside, "font": {"color": color, "size": 14}}]
+    caption = {"x": x + 0.12 * x / length, "y": y + 0.12 * y / length, "text": name, "showarrow": False}
+    return [{**refs, **tail, **look, "x": x, "y": y}, {**refs, **caption, "font": {"color": color, "size": 14}}]
 
 
 @_print.printing()

@@ -52,13 +52,13 @@ def by_network(runs: pd.DataFrame) -> pd.DataFrame:
     with_strength = finished["line"] + " at q = " + finished["strength"].map(text.strength)
     finished = finished.assign(line=finished["line"].where(can_choose | ~has_several, with_strength))
     rows = []
-    for (network, line), of in finished.groupby(["network", "line"], sort=False):
-        configuration, _, compared = choose_configuration(of)
-        if not compared and of["configuration"].nunique() > 1:
+    for (network, line), group in finished.groupby(["network", "line"], sort=False):
+        configuration, _, compared = choose_configuration(group)
+        if not compared and group["configuration"].nunique() > 1:
             reason = f"{line} has several configurations with {network}, and no held-out images to choose on"
             raise UsageError(f"nothing to show: {reason}; set validation, or run one configuration of each method.")
-        chosen = of[of["configuration"] == configuration]
-        row = {"network": network, "line": line, "label": line, "family": of["family"].iloc[0]}
+        chosen = group[group["configuration"] == configuration]
+        row = {"network": network, "line": line, "label": line, "family": group["family"].iloc[0]}
         row |= {"q": chosen["strength"].iloc[0], "seeds": len(chosen)}
         row["chance"] = 100 / BENCHMARKS[chosen["benchmark"].iloc[0]].classes_per_task
         for name in PANELS:
@@ -89,16 +89,16 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
     traces: list[dict[str, Any]] = []
     for number, name in enumerate(panels, 1):
         for line, (color, _, _) in styles.items():
-            of = rows[rows["line"] == line].set_index("network").reindex(networks)
+            group = rows[rows["line"] == line].set_index("network").reindex(networks)
             traces.append(
                 {
                     **({"type": "scatter", "mode": "markers"} if name == "acc" else {"type": "bar"}),
                     **{"name": line, "legendgroup": line, "offsetgroup": line, "showlegend": number == 1},
                     **{"uid": _screen.uid(f"{line} {name}"), "x": networks, "yaxis": f"y{number}", "xaxis": "x"},
-                    "y": [None if math.isnan(value) else value for value in of[name]],
+                    "y": [None if math.isnan(value) else value for value in group[name]],
                     "error_y": {
-                        "array": of[f"{name}_sem"].fillna(0).tolist(),
-                        "visible": bool(of[f"{name}_sem"].notna().any()),
+                        "array": group[f"{name}_sem"].fillna(0).tolist(),
+                        "visible": bool(group[f"{name}_sem"].notna().any()),
                         "thickness": 1,
                         "width": 3,
                         "color": "#808080",
@@ -144,13 +144,13 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     for place, name in enumerate(panels):
         axes = figure.add_subplot(len(panels), 1, place + 1, ylabel=PANELS[name])
         for number, (line, (color, _, _)) in enumerate(styles.items()):
-            of = rows[rows["line"] == line].set_index("network").reindex(networks)
+            group = rows[rows["line"] == line].set_index("network").reindex(networks)
             at = [i + (number - (len(styles) - 1) / 2) * width for i in range(len(networks))]
-            error = of[f"{name}_sem"]  # NaN for a single seed, which draws nothing
+            error = group[f"{name}_sem"]  # NaN for a single seed, which draws nothing
             if name == "acc":
-                axes.errorbar(at, of[name], error, fmt="o", color=color, label=line, elinewidth=0.9, zorder=2)
+                axes.errorbar(at, group[name], error, fmt="o", color=color, label=line, elinewidth=0.9, zorder=2)
             else:
-                axes.bar(at, of[name], width * 0.95, yerr=error, color=color, label=line, error_kw={"lw": 0.7}, zorder=2)
+                axes.bar(at, group[name], width * 0.95, yerr=error, color=color, label=line, error_kw={"lw": 0.7}, zorder=2)
         axes.grid(axis="y", color="#ececec", lw=0.5)
         axes.set_xlim(-0.5, len(networks) - 0.5)
         axes.set_xticks(range(len(networks)), networks if place == len(panels) - 1 else [""] * len(networks))
@@ -183,9 +183,9 @@ def latex(rows: pd.DataFrame, view: View, source: str) -> str:
                 *(_cell(row[name], row[f"{name}_sem"], decimals[name]) for name in panels),
                 str(row["seeds"]),
             ]
-            for row in of.to_dict("records")
+            for row in group.to_dict("records")
         ]
-        for _, of in rows.groupby("network", sort=False)
+        for _, group in rows.groupby("network", sort=False)
     ]
     return _latex.tabular(f"{source}: mean ± standard error over seeds", head, groups)
 

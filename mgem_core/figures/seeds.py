@@ -108,10 +108,12 @@ def latex(differences: pd.DataFrame, view: View, source: str) -> str:
     """Write a row per line: mean, confidence interval, and the difference in each seed."""
     seeds = list(dict.fromkeys(differences["seed"]))
     rows = []
-    for line, of in differences.groupby("line", sort=False):
-        mean, low, high = of[["mean", "low", "high"]].iloc[0]
+    for line, group in differences.groupby("line", sort=False):
+        mean, low, high = group[["mean", "low", "high"]].iloc[0]
         interval = f"$[{low:+.2f}, {high:+.2f}]$" if np.isfinite(low) else "---"
-        rows.append([_latex.escape(str(line)), f"${mean:+.2f}$", interval, *(f"${one:+.2f}$" for one in of["difference"])])
+        rows.append(
+            [_latex.escape(str(line)), f"${mean:+.2f}$", interval, *(f"${one:+.2f}$" for one in group["difference"])]
+        )
     baseline = _latex.escape(str(differences["baseline"].iloc[0]))
     about = f"{source}: difference to {baseline}, {TITLES[view.difference].replace('%', 'percent')}, within seeds"
     return _latex.tabular(about, ["method", "mean", r"95\,\% CI", *(f"seed {seed}" for seed in seeds)], [rows])

@@ -22,12 +22,12 @@ def test_means_and_intervals_equal_the_verdicts(compared, kind):
     names = {"retention": "at_equal_x", "best": "best_acc"}
     verdicts = {verdict.line: getattr(verdict, names.get(kind, kind)) for verdict in paired.compare(rows, "GEM")}
     found = seeds.data(Selection(compared, 1, view=View(difference=kind)))
-    for line, of in found.groupby("line"):
+    for line, group in found.groupby("line"):
         estimate = verdicts.pop(line)
-        assert of["mean"].tolist() == [estimate.mean] * 6
-        assert (of["low"].iloc[0], of["high"].iloc[0]) == (estimate.low, estimate.high)
-        assert of["difference"].mean() == pytest.approx(estimate.mean)
-        assert of["seed"].tolist() == [0, 1, 2, 3, 4, 5]
+        assert group["mean"].tolist() == [estimate.mean] * 6
+        assert (group["low"].iloc[0], group["high"].iloc[0]) == (estimate.low, estimate.high)
+        assert group["difference"].mean() == pytest.approx(estimate.mean)
+        assert group["seed"].tolist() == [0, 1, 2, 3, 4, 5]
     assert not any(verdicts.values())  # the remaining lines cannot be compared
 
 
