@@ -63,7 +63,7 @@ def new_page(browser: Browser) -> Page:
 
 
 def first_page(page: Page, home: Path, reading_seconds: float) -> tuple[float, float]:
-    """Measure seconds from `make run` to the lens, and on Explore from the click on Launch to the first live point."""
+    """Measure seconds from `make run` to the lens, and on Explore from starting the quick look to the first live point."""
     start = time.perf_counter()
     with served(home) as address:
         wait_until_served(address)

@@ -67,7 +67,7 @@ def register(figure: Figure) -> None:
 
 
 def load_figures() -> None:
-    """Import every file of this folder, so that each registers its figure; sort figures by their number of formats."""
+    """Import every file of this folder, so that each registers its figure; those with the most formats come first."""
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"{__name__}.{module.name}")

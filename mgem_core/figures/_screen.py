@@ -142,7 +142,7 @@ def uid(name: str) -> str:
 def lines(
     points: pd.DataFrame, view: View, at: tuple[str, str], styles: Mapping[str, LineStyle]
 ) -> Iterator[dict[str, Any]]:
-    """Yield a trace per line of points in these two columns with the view's error bars; its seeds come before it."""
+    """Yield for each line a trace of its seeds, if the view shows them, and of its points with the view's error bars."""
     axes = [title.partition(" · ")[0] for title in axis_titles(view)]
     bars = {axis: column for axis, name in zip("xy", at, strict=True) if (column := error_column(name, view))}
     columns = list(dict.fromkeys([*NEEDED, *at, *bars.values(), *(["by_seed"] if view.errors == "seeds" else [])]))

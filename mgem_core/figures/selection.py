@@ -62,7 +62,7 @@ class Selection:
         return aggregate.runs_to_compare(runs, measured, self.view)
 
     def sweep_record(self) -> dict[str, Any]:
-        """Return name and spec of the sweep; empty for single runs."""
+        """Return name and spec of the sweep; both are None for single runs."""
         if self.sweep is None:
             return {"name": None, "spec": None}
         if not (record := self.store.sweep(self.sweep)):
