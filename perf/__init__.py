@@ -1,4 +1,4 @@
-"""Measurements. Every library gets one thread, before it is loaded: threads of one piece of work would spin in the next."""
+"""Speed measurements. Every library is set to one thread before it is loaded, because idle threads would disturb others."""
 
 import os
 

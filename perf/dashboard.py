@@ -1,4 +1,4 @@
-"""The dashboard as a person waits for it: first page, first live point, event to screen, and reruns with many runs."""
+"""Waiting times in the dashboard: first page, first live point, event to screen, and reruns with many runs."""
 
 import contextlib
 import json
@@ -27,17 +27,17 @@ LENS = "(document.querySelector('.lens path.chosen')?.getAttribute('d') ?? '').l
 POINTS = "(document.querySelector('.plot')?._fullData ?? []).reduce((n, one) => n + (one.customdata?.length ?? 0), 0)"
 RUN_ROWS = "document.querySelectorAll('.configurations tr[data-key^=r]').length"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-TARGETS = {10_000: 1.0, 50_000: 2.0}  # runs in the store → seconds in which a page should be shown
+TARGETS = {10_000: 1.0, 50_000: 2.0}  # runs in the store → seconds within which a page should appear
 
 
 @contextlib.contextmanager
 def served(home: Path) -> Iterator[str]:
-    """Start the dashboard over a home, as `make run` does; yields its address at once."""
+    """Start the dashboard for a home with `make run`; yield its address without waiting for it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = ["make", "run", f"OPTIONS=--port {port}", f"PYTHON={sys.executable}"]
-    if not (ROOT / ".venv").exists():  # a checkout without an environment: with the Python that runs this
+    if not (ROOT / ".venv").exists():  # a checkout without an environment uses the current Python
         command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", str(port)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "MGEM_HOME": str(home)}, **quiet)  # type: ignore[call-overload]
@@ -63,7 +63,7 @@ def new_page(browser: Browser) -> Page:
 
 
 def first_page(page: Page, home: Path, reading_seconds: float) -> tuple[float, float]:
-    """Seconds from `make run` to the lens, and on Explore from a click, after some reading, to the first live point."""
+    """Measure seconds from `make run` to the lens, and on Explore from starting the quick look to the first live point."""
     start = time.perf_counter()
     with served(home) as address:
         wait_until_served(address)
@@ -74,7 +74,7 @@ def first_page(page: Page, home: Path, reading_seconds: float) -> tuple[float, f
         button = page.get_by_role("button", name="Run the quick look")
         button.wait_for()
         page.get_by_role("button", name="Launch").wait_for()
-        time.sleep(reading_seconds)  # in which the workers start
+        time.sleep(reading_seconds)  # the workers start meanwhile
         start = time.perf_counter()
         button.click()
         page.wait_for_function(f"{POINTS} > 0", timeout=60_000, polling=50)
@@ -82,10 +82,10 @@ def first_page(page: Page, home: Path, reading_seconds: float) -> tuple[float, f
 
 
 def event_delays(page: Page, address: str, store: Store) -> list[float]:
-    """Seconds from each of some events, written into the store, to its point on the screen."""
+    """Measure the seconds from writing an event into the store to its point on the screen, for several events."""
     spec = SweepSpec(base={**BASE, "seed": 77}, grid={"strength": [0.1 * i for i in range(8)]})
     runs = store.run_ids(sweep := store.submit(spec, "events"))
-    with store.database.transaction() as db:  # as running, so that no runner takes them
+    with store.database.transaction() as db:  # marked as running, so that no runner takes them
         db.execute("UPDATE runs SET status = 'running', wanted = 'run' WHERE status = 'queued'")
     page.goto(f"{address}/explore?sweep=s{sweep}")
     page.get_by_text("of 8 runs").wait_for()
@@ -101,7 +101,7 @@ def event_delays(page: Page, address: str, store: Store) -> list[float]:
 
 
 def click_to_picture(page: Page, address: str) -> float:
-    """Median seconds from a click on a choice of axes until the plot shows it."""
+    """Measure the median seconds from a click on other axes until the plot shows them."""
     page.goto(f"{address}/explore")
     page.wait_for_function(f"{POINTS} > 0", timeout=60_000)
     time.sleep(2)
@@ -117,7 +117,7 @@ def click_to_picture(page: Page, address: str) -> float:
 
 
 def switch_pages(page: Page, address: str) -> dict[str, float]:
-    """Median seconds from a click to the rows or plots of each page, in a session that has shown each before."""
+    """Measure the median seconds from a click to the rows or plots of each page, in a session that has shown all pages."""
     links, lists = page.get_by_role("link"), page.get_by_role("radiogroup", name="List")
     clicks = {
         "Explore": (links.get_by_text("Explore", exact=True), f"{POINTS} > 0"),
@@ -144,7 +144,7 @@ def measure_start(browser: Browser, folder: Path) -> None:
         page = new_page(browser)
         times.append(first_page(page, folder / f"fresh{number}", reading_seconds))
         page.close()
-        time.sleep(4)  # until the workers of this server have ended
+        time.sleep(4)  # wait until the workers of this server have ended
     print("  first page, each:", " ".join(f"{opened:.1f}" for opened, _ in times))
     print(f"make run to first page: {min(opened for opened, _ in times):.1f} s (wanted: at most 4)")
     print(f"Launch to first live point: {min(times[0][1], times[2][1]):.1f} s after 4 s of reading,", end=" ")
@@ -171,7 +171,7 @@ def measure_large_store(browser: Browser, home: Path, runs: int) -> None:
         wait_until_served(address)
         clicks = switch_pages(page, address)
         clicks["other axes on Explore"] = click_to_picture(page, address)
-        scripts = time_pages(home)  # here, where a runner is awake already
+        scripts = time_pages(home)  # here, because a runner is awake already
     page.close()
     print(f"with {runs:,} runs in the store (wanted: at most {TARGETS[runs]:g} s each):")
     for name, (first, again) in scripts.items():

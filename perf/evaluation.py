@@ -1,4 +1,4 @@
-"""How many images per pass are fastest where a whole set of images is needed? Test set, full gradient, whole short run."""
+"""Find the fastest number of images per pass for evaluation, full gradients, and a whole short run."""
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +42,7 @@ def take_gradient(network: nn.Module, stream: Stream, size: int) -> object:
 
 
 def seconds_of_run(fields: dict[str, Any], size: int) -> float:
-    """CPU seconds of a run with that many images per pass."""
+    """Measure the CPU seconds of a run with this many images per pass."""
     config = RunConfig(**fields)
     NETWORKS[config.network] = replace(NETWORKS[config.network], images_per_pass=size)
     start = process_time()
@@ -52,7 +52,7 @@ def seconds_of_run(fields: dict[str, Any], size: int) -> float:
 
 
 def best_runs(rounds: int, fields: dict[str, Any]) -> dict[int, float]:
-    """The best CPU seconds of `rounds`, in turns. Each run has a new process, because large passes tune the allocator."""
+    """Return the best CPU seconds of `rounds`. Each run has a new process, because large passes tune the allocator."""
     best = dict.fromkeys(SIZES, float("inf"))
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         for _ in range(rounds):
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     stream = BENCHMARKS[options.benchmark].open(1, 0)
-    print("CPU milliseconds with that many images per pass; in brackets, against the number that the network uses\n")
+    print("CPU milliseconds by images per pass; in brackets, the ratio to the number that the network uses\n")
     for name in ("mlp", "conv-small"):
         network, used = networks.build(name, stream.shape, stream.classes, seed=0), NETWORKS[name].images_per_pass
         work: dict[str, Callable[[int], object]] = {

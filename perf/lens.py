@@ -1,4 +1,4 @@
-"""The lens: seconds for 1,000 configurations at 100 snapshots and for the best partition, and the cost of recording."""
+"""Speed of the lens: 1,000 configurations at 100 snapshots, the best partition, and the cost of recording."""
 
 import argparse
 from collections.abc import Callable
@@ -24,7 +24,7 @@ STRENGTHS = [0.0, *np.geomspace(0.01, 30, 27).tolist()]
 
 
 def drawn_steps(past: int, splits: int) -> Steps:
-    """Gradients of 9 tensors, one per layer, that share a direction with the memory, for or against it."""
+    """Draw random gradients of 9 tensors, one per layer, that agree or disagree with the memory."""
     rng = np.random.default_rng(0)
     M = 2 + past + past * splits
     shared = rng.normal(size=(SNAPSHOTS, TENSORS, 1, 40)) * rng.normal(size=(SNAPSHOTS, TENSORS, M, 1))
@@ -35,7 +35,7 @@ def drawn_steps(past: int, splits: int) -> Steps:
 
 
 def measure_answers(rounds: int) -> dict[str, float]:
-    """CPU seconds, the best of several rounds."""
+    """Return CPU seconds, the best of several rounds."""
     work: dict[str, Callable[[], object]] = {}
     for past, splits in ((1, 6), (2, 6), (4, 4)):
         steps = drawn_steps(past, splits)
@@ -53,7 +53,7 @@ def measure_answers(rounds: int) -> dict[str, float]:
 
 
 def measure_recording(rounds: int) -> list[Ratio]:
-    """A probed step with a snapshot against one without, its packing for the store included."""
+    """Compare a probed step with and without a snapshot, including its packing for the store."""
     ratios = []
     settings: list[tuple[str, int, dict[str, Any]]] = [
         ("mlp, 1 past task", 1, {}),

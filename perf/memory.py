@@ -1,4 +1,4 @@
-"""Peak memory of whole runs, each in a process of its own. With a file name, the runs of Figure 4 are published there."""
+"""Peak memory of whole runs, each in its own process. With a file name, write the runs of Figure 4 to that file."""
 
 import json
 import resource
@@ -17,11 +17,11 @@ from perf.timing import save
 
 MNIST = {"benchmark": "mnist-permutations", "tasks": 20, "iterations": 30, "probe_every": 0}
 CONV5 = {"benchmark": "split-cifar100", "tasks": 4, "iterations": 3, "memory": 64, "probe_every": 0}
-P = 11_400_000  # parameters of conv5, about
+P = 11_400_000  # approximate number of parameters of conv5
 
 
 def peak_megabytes(fields: dict[str, Any], store: Path) -> float:
-    """Train in a new process, which records the run in this store."""
+    """Train in a new process that records the run in this store; return its peak memory."""
     done = subprocess.run([sys.executable, "-m", __spec__.name, "--child", json.dumps(fields), store], capture_output=True)
     if done.returncode:
         raise SystemExit(done.stderr.decode())
@@ -29,7 +29,7 @@ def peak_megabytes(fields: dict[str, Any], store: Path) -> float:
 
 
 def train(fields: dict[str, Any], path: Path) -> None:
-    """Train one run into a store of its own, and print the peak memory of this process."""
+    """Train one run into a store, and print the peak memory of this process."""
     store = Store(path)
     store.submit(SweepSpec(base=fields))
     store.record([(1, event) for event in run(RunConfig(**fields))])
@@ -46,12 +46,12 @@ def main() -> None:
 
         mnist = peak(**MNIST)
         print(f"20 tasks of mnist-permutations: {mnist:.0f} MB")
-        passes = peak(**CONV5, method="er", er_replays=64)  # the same passes, without rows
+        passes = peak(**CONV5, method="er", er_replays=64)  # the passes alone, without rows
         rows = {splits: peak(**CONV5, splits=splits) for splits in (1, 2)}
         for splits, megabytes in rows.items():
             C = 3 * splits
             allowed = (C + 3) * P * 4 / 2**20
-            print(f"conv5, {C} rows: {megabytes - passes:.0f} MB beyond its passes, allowed {allowed:.0f}", flush=True)
+            print(f"conv5, {C} rows: {megabytes - passes:.0f} MB more than its passes, allowed {allowed:.0f}", flush=True)
         save("memory", {"mnist": mnist, "conv5 passes": passes, "conv5 rows": rows})
 
 

@@ -1,4 +1,4 @@
-"""GEM's step as every published code has it: one backward per past task, whole gradients copied to float64 for the QP."""
+"""GEM's step as in published code: one backward pass per past task, and full gradients copied to float64 for the QP."""
 
 import numpy as np
 import quadprog

@@ -1,4 +1,4 @@
-"""What a step asks of a device: dispatched operations, and transfers to the host, counted on the ways of a GPU."""
+"""Count the dispatched operations and the transfers to the host of a step, on the code path for GPUs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Counter(TorchDispatchMode):
 
 @contextmanager
 def as_on_a_gpu() -> Iterator[None]:
-    """Take the ways that a step takes on a GPU: rows by vmap, and products that are read together."""
+    """Use the code path for GPUs: rows by vmap, and products that are read together."""
     by_vmap = patch.object(rows, "autograd_rows", rows.rows_by_vmap)
     with by_vmap, patch.object(direction, "computes_all_at_once", lambda g: True):
         yield
 
 
 def count(step: Callable[[], object]) -> Counter:
-    """Operations and transfers of one step that takes the ways of a GPU, after another that prepares its buffers."""
+    """Count operations and transfers of one step on the code path for GPUs, after a first step that prepares buffers."""
     counter = Counter()
 
     def counted(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,7 +49,7 @@ def count(step: Callable[[], object]) -> Counter:
 
     with as_on_a_gpu():
         step()
-        # On the CPU these copy nothing, so nothing is dispatched that could be counted; numpy() follows cpu() on a GPU.
+        # On the CPU these copy nothing, so no dispatched operation can be counted; on a GPU, numpy() follows cpu().
         with (
             patch.object(Tensor, "cpu", counted(Tensor.cpu)),
             patch.object(Tensor, "tolist", counted(Tensor.tolist)),
@@ -63,7 +63,7 @@ def main() -> None:
     from perf.setting import gem, gem_on_noise, mer, step_of
     from perf.timing import save
 
-    print("\nDispatched operations and transfers to the host per step, on the ways of a GPU")
+    print("\nDispatched operations and transfers to the host per step, on the code path for GPUs")
     counts = {}
     for past in (1, 4, 9, 19):
         counts[f"GEM, mlp, k = {past}"] = count(step_of(gem(past)))

@@ -1,4 +1,4 @@
-"""Seconds that the scripts of the dashboard's pages take, without network and browser."""
+"""Time the scripts of the dashboard's pages, without network and browser."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 APP = Path(__file__).parents[1] / "app"
-PAGES: dict[str, tuple[str, dict[str, str]]] = {  # what a person looks at: the page and its query
+PAGES: dict[str, tuple[str, dict[str, str]]] = {  # title → the page and its query
     "Explore": ("explore", {}),
     "Explore, a sweep of 216 runs": ("explore", {"sweep": "s5"}),
     "Runs": ("runs", {}),
@@ -25,14 +25,14 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {  # what a person looks at: the 
 
 
 def _open(home: Path, name: str, query: dict[str, str]) -> AppTest:
-    """A page that no session has shown; nothing of it has run yet."""
+    """Return a page in a new session that has not run yet."""
     os.environ["MGEM_HOME"] = str(home)
-    # A server searches all installed packages for components once, AppTest in every new session.
+    # A server searches all installed packages for components once; AppTest does so in every new session.
     manifest_scanner.scan_component_manifests = lambda *arguments, **options: []
     if str(APP) not in sys.path:
         sys.path.insert(0, str(APP))
     page = AppTest.from_file(str(APP / "dashboard.py"), default_timeout=60)
-    page._page_hash = calc_hash(name)  # by its URL; AppTest.switch_page works only after the first run
+    page._page_hash = calc_hash(name)  # the hash of its URL; AppTest.switch_page works only after the first run
     page.query_params.update(query)
     return page
 
@@ -44,7 +44,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def rerun_seconds(home: Path) -> float:
-    """Median seconds of a rerun of Explore with other axes."""
+    """Return the median seconds of a rerun of Explore with other axes."""
     page = _open(home, "explore", {}).run()
     times = [_seconds(page.button_group(key="axes").set_value(axes).run) for axes in ("raw", "cosine") * 4]
     assert not page.exception
@@ -52,8 +52,8 @@ def rerun_seconds(home: Path) -> float:
 
 
 def time_pages(home: Path) -> dict[str, tuple[float, float]]:
-    """What a person looks at → seconds of the first run in a new session, and median seconds of reruns."""
-    _open(home, "explore", {}).run()  # imports everything
+    """Return for each title of PAGES the seconds of the first run in a new session and the median seconds of reruns."""
+    _open(home, "explore", {}).run()  # a first run imports everything
     times = {}
     for title, (name, query) in PAGES.items():
         page = _open(home, name, query)

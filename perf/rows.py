@@ -1,4 +1,4 @@
-"""Memory rows of convolutions: one pass a row, or one pass for all with torch's vmap. Which is faster on the CPU?"""
+"""Compare two ways to compute memory rows of convolutions on the CPU: one pass per row, or one vmap pass for all."""
 
 from functools import partial
 

@@ -1,6 +1,7 @@
-"""A whole run of GEM, with evaluation and default probes, against the bare loop of its steps; its parts and its memory.
+"""Compare a whole run of GEM, with evaluation and default probes, with the bare loop of its steps.
 
-The bare loop of every task is timed between the tasks of the run, so that both see the same machine.
+The bare loop of each task is timed between the tasks of the run, so that both see the same load of the machine. The shares
+of the run's parts and its peak memory are printed, too.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from perf.timing import Ratio, ratio, save, show, take_turns
 
 
 def accumulate(owner: Any, name: str, total: dict[str, float], part: str) -> None:
-    """Let a function add the CPU time of its calls to a part of the total."""
+    """Patch a function so that it adds the CPU time of its calls to a part of the total."""
     call: Callable[..., Any] = getattr(owner, name)
 
     def timed(*arguments: Any, **options: Any) -> Any:
@@ -39,7 +40,7 @@ def bare_seconds(past: int, rounds: int) -> float:
 
 
 def measure(config: RunConfig, rounds: int) -> tuple[dict[str, float], list[float], float]:
-    """CPU seconds of the parts of the run; of a bare loop step for each task; share of steps with a violation."""
+    """Return CPU seconds of the run's parts and of a bare step of each task, and the share of steps with a violation."""
     parts = dict.fromkeys(("whole run", "steps", "evaluation", "probes"), 0.0)
     accumulate(GEM, "observe", parts, "steps")
     accumulate(Evaluation, "accuracy", parts, "evaluation")

@@ -1,4 +1,4 @@
-"""How a restricted GEM step on the MLP grows with tasks, modules, splits and parameters; draws docs/performance.svg."""
+"""Measure how a restricted GEM step on the MLP grows with tasks, modules, splits and parameters; draw performance.svg."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,12 +17,12 @@ from perf.setting import DIGITS, gem
 from perf.timing import save, take_turns
 
 PICTURE = Path(__file__).parents[1] / "docs" / "performance.svg"
-TASKS, SAMPLES = 9, 256  # where nothing else is said
+TASKS, SAMPLES = 9, 256  # defaults
 POINTS = {
     "tasks": (1, 2, 4, 9, 19, 39),
     "modules": (1, 2, 3, 4, 6),
     "splits": (1, 2, 4, 8, 16),
-    "width": (0.25, 0.5, 1, 2, 4),  # of the hidden layers
+    "width": (0.25, 0.5, 1, 2, 4),  # factor of the width of the hidden layers
 }
 LABELS = {
     "tasks": "past tasks k",
@@ -35,7 +35,7 @@ LABELS = {
 def make_step(
     past: int = TASKS, modules: int = 1, splits: int = 1, width: float = 1
 ) -> tuple[Callable[[], object], int, int]:
-    """A restricted step, the number of parameters, and the bytes that it keeps from step to step."""
+    """Return a restricted step, the number of parameters, and the bytes that persist between steps."""
     network = networks.build("mlp", (1, 28, 28), 10, seed=0, width=width)
     one = gem(past)
     images = [part for images in one.remembered for part in _split(images, splits)]
@@ -52,15 +52,15 @@ def make_step(
         return direction.update_direction(g, G, direction.solve(g, G, slices, restriction).v, slices)
 
     step()
-    return step, sum(p.numel() for p in network.parameters()), _kept_bytes(rows, batch)
+    return step, sum(p.numel() for p in network.parameters()), _persistent_bytes(rows, batch)
 
 
 def _split(images: Any, splits: int) -> list[Any]:
     return [images[start::splits] for start in range(splits)]
 
 
-def _kept_bytes(rows: object, batch: Batch) -> int:
-    """Of all different tensors that the object holds, each storage once."""
+def _persistent_bytes(rows: object, batch: Batch) -> int:
+    """Return the bytes of all tensors that the object holds, counting each storage once."""
     held = [value for value in vars(rows).values() for value in (value if isinstance(value, list | tuple) else [value])]
     storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in held if isinstance(t, Tensor)}
     return sum(storages.values())
@@ -72,7 +72,7 @@ def measure(name: str, rounds: int) -> dict[str, list[float]]:
     return {
         "x": [parameters if name == "width" else value for value, (_, parameters, _) in made.items()],
         "milliseconds": [1000 * min(values) for values in times.values()],
-        "megabytes": [kept / 1e6 for _, _, kept in made.values()],
+        "megabytes": [size / 1e6 for _, _, size in made.values()],
     }
 
 

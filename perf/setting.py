@@ -1,4 +1,4 @@
-"""What the parts of the suite measure: learners in the middle of a stream, and the loops that they are compared with."""
+"""Set up what the suite measures: learners in the middle of a stream, and the loops that they are compared with."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,13 +20,13 @@ Step = Callable[[], object]
 
 
 def gem(past: int, **fields: Any) -> GEM:
-    """GEM on permuted digits that has finished `past` tasks, with 256 samples of each; every step is restricted."""
+    """Return GEM on permuted digits after `past` tasks, with 256 samples of each; every step is restricted."""
     config = RunConfig(benchmark=DIGITS, tasks=past + 1, memory=256, **{"trigger": "always", "lr": 1e-6, **fields})
     return _after(past, config, config.benchmark_info.open(config.tasks, 0))
 
 
 def open_noise(tasks: int, seed: int) -> Stream:
-    """Noise of CIFAR's shape, five classes per task: for times, which images do not matter."""
+    """Open a stream of noise in CIFAR's shape, five classes per task; the images do not matter for timing."""
     draw, each = np.random.default_rng(seed), 200
     images = draw.integers(0, 256, (tasks * each, 3 * 32 * 32), dtype=np.uint8)
     labels = np.concatenate([draw.integers(5 * t, 5 * t + 5, each) for t in range(tasks)])
@@ -51,12 +51,12 @@ def _after(past: int, config: RunConfig, stream: Stream) -> GEM:
 
 
 def plain_network(one: Learner) -> nn.Module:
-    """A network like the learner's, which the engine has not touched."""
+    """Return a network like the learner's that the engine has not modified."""
     return networks.build(one.config.network, one.stream.shape, one.stream.classes, seed=0)
 
 
 def mer() -> Learner:
-    """MER on permuted digits, with a reservoir that is not empty."""
+    """Return MER on permuted digits with a reservoir that is not empty."""
     config = RunConfig(benchmark=DIGITS, method="mer", lr=1e-6)
     one = learners.create(config, config.benchmark_info.open(config.tasks, 0), torch.device("cpu"))
     for step in range(5):
@@ -76,7 +76,7 @@ def memories(one: GEM) -> list[tuple[torch.Tensor, torch.Tensor]]:
 
 
 def bare_loop(one: GEM) -> Step:
-    """The step's own backward passes, in plain torch: one per past task, and one for the batch."""
+    """Return a loop with only the backward passes of a step, in plain torch: one per past task, and one for the batch."""
     network = plain_network(one)
     parameters = list(network.parameters())
     task = len(one.remembered)
@@ -98,13 +98,13 @@ def published_step(one: GEM) -> Step:
 
 
 def bare_products(one: GEM) -> Step:
-    """The dense matrix products of a step on the MLP: forward, backward, rows, and their inner products."""
+    """Return the dense matrix products of a step on the MLP: forward, backward, rows, and their inner products."""
     parts = product_parts(one).values()
     return lambda: [product() for product in parts]
 
 
 def product_parts(one: GEM) -> dict[str, Step]:
-    """These products, by the names that `perf/step_parts.py` gives to the parts of a step."""
+    """Return the dense products under the names that `perf/step_parts.py` uses for the parts of a step."""
     rows = one.memory(1)
     assert rows is not None
     C, n = rows.y.shape
@@ -130,7 +130,7 @@ def product_parts(one: GEM) -> dict[str, Step]:
 
 
 def one_optimiser_step_per_sample(one: Learner, samples: int) -> Step:
-    """As many steps of plain torch's SGD on single images as MER takes in one step."""
+    """Return a loop of plain SGD steps on single images, as many as one step of MER takes."""
     network = plain_network(one)
     optimiser = torch.optim.SGD(network.parameters(), one.config.lr)
     batch = one.stream.batch(0, one.stream.tasks[0].train[:samples])

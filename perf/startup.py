@@ -1,4 +1,4 @@
-"""How long commands take to start, against a Python that does nothing: all in turns, the best of several rounds."""
+"""Measure how long commands take to start, compared with an empty Python program: in turns, the best of several rounds."""
 
 import argparse
 import os
@@ -11,13 +11,13 @@ from time import perf_counter
 
 from perf.timing import best_of
 
-COMMANDS = {  # what to start → the arguments of Python
+COMMANDS = {  # title → the arguments of Python
     "python -c pass": ("-c", "pass"),
     "mgem --help": ("-m", "mgem_core", "--help"),
     "mgem runs, empty store": ("-m", "mgem_core", "runs"),
     "import mgem_core": ("-c", "import mgem_core"),
     "import torch": ("-c", "import torch"),
-    "import mgem_core.training.engine": ("-c", "import mgem_core.training.engine"),  # what a worker waits for
+    "import mgem_core.training.engine": ("-c", "import mgem_core.training.engine"),  # workers wait for this import
 }
 WANTED = {"mgem --help": 0.5, "mgem runs, empty store": 0.7}
 
@@ -28,7 +28,7 @@ def start(arguments: tuple[str, ...], home: Path) -> None:
 
 
 def seconds_of_children() -> float:
-    """Seconds of the processor that all processes started from here have taken; other programs do not disturb it much."""
+    """Return the CPU seconds of all child processes so far; the load of other programs hardly affects them."""
     times = os.times()
     return times.children_user + times.children_system
 

@@ -1,6 +1,6 @@
-"""Where the time of a restricted step goes: CPU microseconds of its parts on the MLP, the best of several rounds.
+"""Profile a restricted step: CPU microseconds of its parts on the MLP, the best of several rounds.
 
-Beside it, the same products in plain torch, on all inputs.
+The last column has the same products in plain torch, on all inputs.
 """
 
 import argparse

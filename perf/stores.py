@@ -1,4 +1,4 @@
-"""Stores of finished runs that were never trained, for measuring what reads them."""
+"""Build stores of finished runs without training, to measure the code that reads stores."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -21,7 +21,7 @@ SIZES = ((2, 3), (4, 3), (6, 3), (4, 6), (6, 6))  # strengths and seeds: sweeps 
 
 
 def finished_run(seed: int, shift: float) -> list[Event]:
-    """The events of a run of three tasks: six probes in each task but the first, three rows of R, the result."""
+    """Return the events of a run of three tasks: six probes in each task after the first, three rows of R, the result."""
     rng = np.random.default_rng(seed)
     R = np.full((3, 3), 70.0) + 10 * rng.random((3, 3)) + shift
     events: list[Event] = []
@@ -34,7 +34,7 @@ def finished_run(seed: int, shift: float) -> list[Event]:
 
 
 def fill(path: Path, specs: Iterable[SweepSpec]) -> Store:
-    """A store with these sweeps, all of whose runs have finished."""
+    """Build a store with these sweeps, in which all runs have finished."""
     store = Store(path)
     for number, spec in enumerate(specs, 1):
         sweep = store.submit(spec, f"sweep number {number}")
@@ -47,7 +47,7 @@ def fill(path: Path, specs: Iterable[SweepSpec]) -> Store:
 
 
 def mixed_sweeps(runs: int) -> Iterator[SweepSpec]:
-    """Sweeps of different sizes, on different benchmarks and with different learning rates, of so many runs at least."""
+    """Return sweeps of different sizes, benchmarks and learning rates, with at least this many runs in total."""
     for number in count():
         strengths, seeds = SIZES[number % len(SIZES)]
         benchmark = ("mnist5k-permutations", "mnist5k-rotations")[number // 2 % 2]

@@ -1,4 +1,4 @@
-"""Sweeps: two workers against one, what store and runner cost, and frames of a store with 10,000 runs."""
+"""Time sweeps: two workers against one, the cost of store and runner, and frames of a store with 10,000 runs."""
 
 import multiprocessing
 import tempfile
@@ -23,7 +23,7 @@ WARM = {"tasks": 2, "iterations": 100, "probe_every": 0}
 
 
 def swept(spec: SweepSpec, workers: int, folder: Path) -> float:
-    """Seconds from a queued sweep to its last result, with workers that have each done a run before."""
+    """Return the seconds from a queued sweep to its last result, with workers that have each trained a run before."""
     store, pool = Store(folder / f"{time.monotonic_ns()}" / "runs.db"), LocalPool(workers)
     while pool.free() < workers:
         pool.poll(0.1)
@@ -43,7 +43,7 @@ def _all(runner: Runner, spec: SweepSpec) -> None:
 
 
 def bare(spec: SweepSpec, processes: int) -> float:
-    """The same runs without store and runner, shared out beforehand among processes that are as warm."""
+    """Train the runs without store and runner, divided in advance among processes that have trained a run before."""
     context = multiprocessing.get_context("spawn")
     runs = [config.model_dump_json() for config in spec.runs()]
     pipes = [context.Pipe() for _ in range(processes)]

@@ -1,4 +1,4 @@
-"""All ratios that the parts of the suite left in data_cache/perf.json, in one table."""
+"""Print all ratios that the suite has stored in data_cache/perf.json as one table."""
 
 import json
 from typing import Any

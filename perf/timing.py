@@ -1,4 +1,4 @@
-"""Timings on a noisy machine: CPU time, everything interleaved in one process, and only ratios to be trusted."""
+"""Timing on a noisy machine: CPU time of work interleaved in one process. Only the ratios are reliable."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -17,9 +17,9 @@ Clock = Callable[[], float]
 
 
 def take_turns(rounds: int, work: Work, turn: float = 0.05, clock: Clock = process_time) -> dict[str, list[float]]:
-    """Seconds of each piece of work in every round, taken in turns after one round that does not count.
+    """Return the seconds of each piece of work in every round, in turns, after one warm-up round.
 
-    A turn repeats short work for about `turn` seconds, because a step of a run finds the caches as the last step left them.
+    A turn repeats short work for about `turn` seconds, because in a run, too, a step finds the caches of the step before.
     """
     seconds: dict[str, list[float]] = {name: [] for name in work}
     repeats = {name: max(1, round(turn / _seconds(call, 1, clock))) for name, call in work.items()}
@@ -43,14 +43,14 @@ def best_of(rounds: int, work: Work, clock: Clock = process_time) -> dict[str, f
 @dataclass(frozen=True)
 class Ratio:
     name: str
-    minimum: float  # of the best rounds of both
-    median: float  # of the ratios of the rounds
-    quartiles: tuple[float, float]  # of them: the spread
-    target: float | None = None  # at most
+    minimum: float  # ratio of the best rounds
+    median: float  # median of the ratios of the rounds
+    quartiles: tuple[float, float]  # quartiles of the ratios of the rounds
+    target: float | None = None  # the largest wanted ratio
 
 
 def ratio(name: str, above: list[float], below: list[float], target: float | None = None) -> Ratio:
-    """Of two pieces of work that took turns; with a single round, there is no spread."""
+    """Return the ratio of two pieces of work that took turns; a single round has no spread."""
     rounds = [a / b for a, b in zip(above, below, strict=True)]
     low, _, high = quantiles(rounds, n=4) if len(rounds) > 1 else rounds * 3
     return Ratio(name, min(above) / min(below), median(rounds), (low, high), target)
@@ -65,7 +65,7 @@ def show(title: str, ratios: list[Ratio]) -> None:
 
 
 def save(part: str, content: object) -> None:
-    """Put the results of one part of the suite beside those of the others in data_cache/perf.json."""
+    """Store the results of one part of the suite in data_cache/perf.json, next to those of the others."""
     RESULTS.parent.mkdir(exist_ok=True)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results[part] = content

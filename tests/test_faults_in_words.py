@@ -1,4 +1,4 @@
-"""What cannot work says so in one sentence, on the command line and on every page; failed runs keep their traceback."""
+"""Errors are one sentence, on the command line and on every page; failed runs store their traceback."""
 
 import json
 import os
@@ -79,7 +79,7 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_home_that_cannot_be_used_is_one_sentence_on_the_command_line(home, fault, command, capsys):
+def test_unusable_home_on_the_command_line(home, fault, command, capsys):
     sentence = fault(home)
     before = (home / "runs.db").read_bytes() if (home / "runs.db").is_file() else None
     format_ = ["--format", "csv"] if command[0] == "export" else []
@@ -92,7 +92,7 @@ def test_a_home_that_cannot_be_used_is_one_sentence_on_the_command_line(home, fa
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("page", PAGES)
-def test_a_home_that_cannot_be_used_is_one_sentence_on_every_page(home, fault, page, monkeypatch):
+def test_unusable_home_on_every_page(home, fault, page, monkeypatch):
     monkeypatch.setattr("runner_process.ensure_runner", lambda *options, **named: None)
     sentence = fault(home)
     shown = open_page(page)
@@ -100,8 +100,8 @@ def test_a_home_that_cannot_be_used_is_one_sentence_on_every_page(home, fault, p
     assert sentence in shown.error[0].value.replace("\\", "")
 
 
-def as_a_user_without_rights(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Root may write everywhere; without that capability, it is a user like any other."""
+def drop_root_rights(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Drop root's capability to write everywhere, so that file permissions apply."""
     if os.getuid() == 0:
         if not shutil.which("setpriv"):
             pytest.skip("setpriv is not installed")
@@ -111,13 +111,13 @@ def as_a_user_without_rights(*arguments: str) -> subprocess.CompletedProcess[str
 
 @pytest.mark.parametrize("rights", [0o000, 0o555])
 @pytest.mark.parametrize("command", COMMANDS[:3], ids=" ".join)
-def test_an_unreadable_or_read_only_home_is_one_sentence(home, rights, command):
+def test_unreadable_or_read_only_home(home, rights, command):
     Store(home / "runs.db").close()
     for file in home.iterdir():
         file.chmod(0o444 & rights)
     home.chmod(rights)
     try:
-        done = as_a_user_without_rights(sys.executable, "-m", "mgem_core", *command)
+        done = drop_root_rights(sys.executable, "-m", "mgem_core", *command)
     finally:
         home.chmod(0o755)
     assert done.returncode == 2
@@ -126,7 +126,7 @@ def test_an_unreadable_or_read_only_home_is_one_sentence(home, rights, command):
     assert str(home) in done.stderr
 
 
-def test_a_store_without_room_is_one_sentence_when_a_sweep_is_launched(home, monkeypatch, capsys):
+def test_full_disk_when_a_sweep_is_launched(home, monkeypatch, capsys):
     def refuse(self, *_):
         raise full
 
@@ -143,7 +143,7 @@ def test_a_store_without_room_is_one_sentence_when_a_sweep_is_launched(home, mon
 
 
 class FailingPool:
-    """Its runs meet an error that nobody expected."""
+    """A pool whose runs end with an unexpected error."""
 
     problem = ""
 
@@ -172,7 +172,7 @@ def failed(home):
     return store
 
 
-def test_a_failed_run_keeps_its_traceback(failed, capsys):
+def test_failed_run_has_its_traceback(failed, capsys):
     run = failed.run_records()[0]
     assert run["status"] == "failed"
     assert run["traceback"].startswith("Traceback (most recent call last):")
@@ -189,19 +189,19 @@ def page_of_run(run):
     return open_page("runs", runs=f"r{run}")
 
 
-def test_the_page_of_a_failed_run_shows_its_traceback(failed):
+def test_page_of_a_failed_run_shows_the_traceback(failed):
     page = page_of_run(1)
     assert not page.exception
     assert any(code.value.startswith("Traceback (most recent call last):") for code in page.code)
 
 
-def test_a_run_that_is_tried_again_forgets_the_traceback(failed):
+def test_retried_run_has_no_traceback(failed):
     failed.resume([1])
     run = failed.run_records()[0]
     assert (run["status"], run["error"], run["traceback"]) == ("queued", None, None)
 
 
-def test_the_page_of_a_run_says_why_it_started_again(home, monkeypatch):
+def test_page_of_a_run_says_why_it_started_again(home, monkeypatch):
     monkeypatch.setattr("runner_process.ensure_runner", lambda *options, **named: None)
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base={"tasks": 2}))
@@ -212,7 +212,7 @@ def test_the_page_of_a_run_says_why_it_started_again(home, monkeypatch):
     assert any("started again from the beginning" in info.value.replace("\\", "") for info in page.info)
 
 
-def test_runs_are_listed_without_nan_and_as_objects(home, capsys):
+def test_json_of_runs_has_no_nan(home, capsys):
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1]}))
     store.claim()
@@ -230,7 +230,7 @@ def test_runs_are_listed_without_nan_and_as_objects(home, capsys):
     assert (first["run"], first["error"], second["acc"]) == ("r1", None, None)
 
 
-def test_ended_keeps_reason_and_traceback_apart():
+def test_reason_and_traceback_are_separate():
     (end,) = train("{", None)
     assert isinstance(end, Ended)
     assert end.how == "failed"

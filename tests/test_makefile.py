@@ -1,4 +1,4 @@
-"""What `make` installs, and when; with a stand-in for Python that only writes down what it is asked to do."""
+"""The installation by `make`, with a fake Python that only records its arguments."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ case "$*" in *--editable*) [ ! -e broken ];; esac
 
 @pytest.fixture
 def make(tmp_path):
-    """Run make in a copy of the project; returns its exit code, what it printed and what Python was asked to do."""
+    """Run make in a copy of the project; return its exit code, its output and the recorded calls of Python."""
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "python").write_text(PYTHON)
@@ -29,7 +29,8 @@ def make(tmp_path):
 
     def run(target):
         (tmp_path / "asked").write_text("")
-        outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # of `make test` itself
+        # The variables of `make test` itself must not reach this make.
+        outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
         environment = {**outer, "PYTHON": str(tmp_path / "python")}
         done = subprocess.run(["make", target], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, (tmp_path / "asked").read_text().splitlines()
@@ -41,7 +42,7 @@ def installed(asked):
     return [line.split("--editable ")[1] for line in asked if "--editable" in line]
 
 
-def test_run_tells_what_happens_first_and_installs_only_what_the_dashboard_needs(make):
+def test_run_installs_only_what_the_dashboard_needs(make):
     code, out, asked = make("run")
     assert code == 0
     assert out.startswith("Setting up .venv. The first time, this takes 2 to 4 minutes")
@@ -50,7 +51,7 @@ def test_run_tells_what_happens_first_and_installs_only_what_the_dashboard_needs
     assert asked[-1] == "-m mgem_core dashboard"
 
 
-def test_what_is_installed_is_not_installed_again(make):
+def test_nothing_is_installed_twice(make):
     make("run")
     assert installed(make("run")[2]) == []
     make("lint")
@@ -59,7 +60,7 @@ def test_what_is_installed_is_not_installed_again(make):
 
 
 @pytest.mark.parametrize("target", ["test", "slow", "lint", "perf"])
-def test_the_tools_for_development_are_added_to_what_is_there(make, target):
+def test_development_tools_are_added(make, target):
     make("run")
     code, _, asked = make(target)
     assert code == 0
@@ -67,7 +68,7 @@ def test_the_tools_for_development_are_added_to_what_is_there(make, target):
     assert not any("--clear" in line for line in asked)
 
 
-def test_a_changed_list_of_dependencies_is_installed(make, tmp_path):
+def test_changed_dependencies_are_installed(make, tmp_path):
     make("lint")
     later = (tmp_path / ".venv" / "installed-dev").stat().st_mtime + 10
     os.utime(tmp_path / "pyproject.toml", (later, later))
@@ -79,7 +80,7 @@ def test_a_changed_list_of_dependencies_is_installed(make, tmp_path):
 
 @pytest.mark.parametrize("interrupted", ["run", "lint"])
 @pytest.mark.parametrize("after", ["run", "lint"])
-def test_an_interrupted_installation_is_repaired_by_the_next_call(make, tmp_path, interrupted, after):
+def test_interrupted_installation_is_repaired(make, tmp_path, interrupted, after):
     if interrupted == "lint":
         make("run")
     (tmp_path / "broken").touch()
@@ -92,8 +93,8 @@ def test_an_interrupted_installation_is_repaired_by_the_next_call(make, tmp_path
     assert installed(make(after)[2]) == []
 
 
-def test_a_repair_that_was_interrupted_is_repaired_too(make, tmp_path):
-    for obstacle in ("broken", "stuck"):  # the installation fails, then emptying what it left
+def test_interrupted_repair_is_repaired(make, tmp_path):
+    for obstacle in ("broken", "stuck"):  # the installation fails, then its removal
         (tmp_path / obstacle).touch()
         assert make("run")[0] != 0
         (tmp_path / obstacle).unlink()
@@ -102,7 +103,7 @@ def test_a_repair_that_was_interrupted_is_repaired_too(make, tmp_path):
     assert "-m venv --clear .venv" in asked
 
 
-def test_an_environment_that_somebody_else_made_is_not_emptied(make, tmp_path):
+def test_foreign_environment_is_not_emptied(make, tmp_path):
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "theirs").touch()
     assert make("run")[0] == 0

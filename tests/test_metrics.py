@@ -10,7 +10,7 @@ matrices = st.integers(1, 6).flatmap(lambda T: arrays(float, (T, T), elements=st
 clouds = st.integers(0, 15).flatmap(lambda n: arrays(float, (n, 2), elements=st.integers(0, 9).map(float)))
 
 
-def test_the_three_numbers_of_a_small_matrix():
+def test_acc_fwd_bwd_of_a_small_matrix():
     R = [[90, 10, 10], [70, 80, 10], [60, 70, 95]]
     assert acc_fwd_bwd(R) == pytest.approx((75, 265 / 3, 75 - 265 / 3))
 
@@ -22,23 +22,23 @@ def test_acc_is_fwd_plus_bwd(R):
 
 
 @pytest.mark.parametrize("R", [[[1, 2]], [1, 2], np.zeros((0, 0))])
-def test_a_matrix_that_is_not_square_is_an_error(R):
+def test_matrix_must_be_square(R):
     with pytest.raises(ValueError, match="square"):
         acc_fwd_bwd(R)
 
 
 @given(clouds)
-def test_no_point_dominates_one_on_the_front_and_some_dominates_every_other(points):
+def test_pareto_front(points):
     front = pareto_front(points)
     for point, on_front in zip(points, front, strict=True):
         dominated = any((other >= point).all() and (other > point).any() for other in points)
         assert on_front != dominated
 
 
-def test_equal_points_stay_and_nan_never_does():
+def test_pareto_front_with_equal_points_and_nan():
     assert pareto_front([[1, 1], [1, 1], [0, 2], [np.nan, 5], [0, 1]]).tolist() == [True, True, True, False, False]
 
 
-def test_points_of_another_shape_are_an_error():
+def test_points_must_be_pairs():
     with pytest.raises(ValueError, match="N × 2"):
         pareto_front([[1, 2, 3]])

@@ -1,4 +1,4 @@
-"""One registry per kind of thing: nobody else has a list of methods, and a description says all that others need."""
+"""Registries: methods are listed in one place, and their descriptions contain everything that other code needs."""
 
 import ast
 from collections import Counter
@@ -11,7 +11,7 @@ from mgem_core import RunConfig
 from mgem_core.learners import FAMILIES, METHODS
 
 PROJECT = Path(mgem_core.__file__).parents[1]
-DATA = ("presets.py",)  # sweeps as data name what they run
+DATA = ("presets.py",)  # sweeps that are defined as data name their methods
 FILES = [
     path
     for folder in ("mgem_core", "app")
@@ -21,7 +21,7 @@ FILES = [
 
 
 def compared_texts(tree: ast.AST) -> set[str]:
-    """Texts that something is compared with, or that choose an entry of a mapping written down in the code."""
+    """Return the string literals in comparisons and in the keys of dictionaries."""
     texts: set[str] = set()
     for node in ast.walk(tree):
         sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
@@ -34,12 +34,12 @@ def compared_texts(tree: ast.AST) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PROJECT)))
-def test_nobody_else_has_a_list_of_methods(path):
+def test_methods_are_listed_only_in_the_registry(path):
     assert not compared_texts(ast.parse(path.read_text())) & set(METHODS)
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_description_fits_its_method(name):
+def test_description_fits_its_method(name):
     method, config = METHODS[name], RunConfig(method=name)
     assert set(method.fields) <= set(RunConfig.model_fields)
     assert set(method.options) <= set(RunConfig.model_fields)
@@ -50,13 +50,13 @@ def test_a_description_fits_its_method(name):
 
 
 @pytest.mark.parametrize("part", ["symbol", "marker"])
-def test_families_are_told_apart_by_their_symbols(part):
+def test_symbols_of_families_are_unique(part):
     taken = Counter(getattr(style, part) for style in FAMILIES.values())
     shared = {name: getattr(style, part) for name, style in FAMILIES.items() if taken[getattr(style, part)] > 1}
     assert not shared, f"take another {part} than these: {', '.join(sorted(taken))}"
 
 
-def test_options_are_told_apart():
+def test_options_are_unique():
     for one in METHODS.values():
         for other in METHODS.values():
             assert one is other or not set(one.options) & set(other.options)

@@ -1,4 +1,4 @@
-"""The dashboard starts quickly and takes little memory, as it never imports torch."""
+"""The dashboard never imports torch, so that it starts quickly and needs little memory."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import torch_free
 from small_store import small_store
 
 
-def test_no_page_and_no_module_of_the_dashboard_needs_torch(tmp_path):
+def test_dashboard_does_not_import_torch(tmp_path):
     (tmp_path / "empty").mkdir()
     small_store(tmp_path / "small" / "runs.db").close()
     command = [sys.executable, torch_free.__file__, str(tmp_path / "empty"), str(tmp_path / "small")]
@@ -15,7 +15,7 @@ def test_no_page_and_no_module_of_the_dashboard_needs_torch(tmp_path):
     assert process.returncode == 0, process.stderr[-3000:]
 
 
-def test_all_that_the_dashboard_imports_is_looked_at():
+def test_all_modules_of_the_dashboard_are_checked():
     assert {"components", "explore.form", "runs.run_list", "session"} <= set(torch_free.app_modules())
     assert {"mgem_core.cli.run", "mgem_core.cli.work"} <= set(torch_free.ALSO)
     assert {"mgem_core.figures.files", "mgem_core.runner.work", "mgem_core.streams"} <= set(torch_free.imported_modules())

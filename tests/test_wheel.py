@@ -1,4 +1,4 @@
-"""What `pip install` of a built wheel gives: the whole project, and a dashboard that starts from it."""
+"""A built wheel contains the whole project, and its dashboard starts."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ KINDS = {".py", ".js", ".css", ".svg", ".toml", ".md", ".jsonl", ".lens"}
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    """A copy of what a wheel is built of, since building leaves files beside it; plotly.js as a dashboard copied it."""
+    """Copy the sources of the wheel, because building leaves files next to them; add plotly.js as a dashboard copies it."""
     source = tmp_path_factory.mktemp("source")
     for folder in ("app", "mgem_core"):
         shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -27,7 +27,7 @@ def source(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def unpacked(source, tmp_path_factory):
-    """The files of the wheel, as an installation lays them out."""
+    """Return a folder with the files of the wheel, laid out as in an installation."""
     folder = tmp_path_factory.mktemp("wheel")
     options = ["--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check"]
     subprocess.run([sys.executable, "-m", "pip", "wheel", source, *options, "-w", folder], check=True)
@@ -40,7 +40,7 @@ def files(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in KINDS}
 
 
-def test_the_wheel_holds_the_whole_core_and_the_whole_app_and_nothing_else(source, unpacked):
+def test_wheel_contains_exactly_core_and_app(source, unpacked):
     assert files(unpacked / "mgem_core") == files(source / "mgem_core")
     app = files(source / "app")
     assert {".streamlit/config.toml", "main.py", "dashboard.py", "logo.svg"} <= app
@@ -50,7 +50,7 @@ def test_the_wheel_holds_the_whole_core_and_the_whole_app_and_nothing_else(sourc
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads the table of sockets in /proc")
-def test_the_dashboard_of_the_wheel_starts_from_any_folder(unpacked, tmp_path):
+def test_dashboard_of_the_wheel_starts_from_any_folder(unpacked, tmp_path):
     (unpacked / "mgem_app" / "static" / "note.txt").write_text("from the wheel")
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]

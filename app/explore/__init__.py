@@ -1,1 +1,1 @@
-"""The page Explore: launch a sweep and watch its frontiers, transfer and table."""
+"""The page Explore: launch a sweep, and watch its plots and its table."""

@@ -1,4 +1,4 @@
-"""The table of a sweep's configurations, as data for `components.show_table`."""
+"""Columns and rows of the table of a sweep's configurations, for `components.show_table`."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -26,20 +26,20 @@ COLUMNS = [
 
 
 def table_columns(points: pd.DataFrame) -> list[dict[str, Any]]:
-    """Without that of the validation accuracy, if no run held images out."""
+    """Return the columns; that of the validation accuracy only if a run has held-out images."""
     is_known = points["validation_acc"].notna().any()
     return [column for column in COLUMNS if is_known or column["name"] != "validation_acc"]
 
 
 def table_rows(points: pd.DataFrame, styles: Mapping[str, LineStyle]) -> list[dict[str, Any]]:
-    """A row for each point, in the colour of its line.
+    """Return a row per point, in the colour of its line.
 
-    None is marked as the best: whether it is, only a comparison within seeds can tell.
+    No row is marked as the best, because only a comparison within seeds can show whether it is.
     """
     columns = ["key", "line", "q", "validation_acc", "finished", "runs", "active", "progress", "curve", *MEASURES]
     rows = []
     for point in points[[*columns, *(f"{name}_std" for name in MEASURES)]].to_dict("records"):
-        cells = _plain_cells(point)
+        cells = _other_cells(point)
         for name in MEASURES:
             value = point[name] if point[name] == point[name] else None
             cells[name] = {"text": mean_and_error(point[name], point[f"{name}_std"]), "value": value}
@@ -48,7 +48,7 @@ def table_rows(points: pd.DataFrame, styles: Mapping[str, LineStyle]) -> list[di
     return rows
 
 
-def _plain_cells(point: dict[str, Any]) -> dict[str, Any]:
+def _other_cells(point: dict[str, Any]) -> dict[str, Any]:
     q = point["q"] if isinstance(point["q"], float) and point["q"] == point["q"] else None
     accuracy = point["validation_acc"]
     seeds = f"{point['finished']} / {point['runs']}{' …' if point['active'] else ''}"

@@ -1,10 +1,10 @@
-"""A picture of real results, for somebody who has none yet."""
+"""A picture of real results, shown while there are none yet."""
 
 from pathlib import Path
 
 import streamlit as st
 
-# The frontier of the quick look: mgem sweep --preset quick-look; mgem export s1 --what frontier --format svg -o example.svg
+# Made with: mgem sweep --preset quick-look; mgem export s1 --what frontier --format svg -o example.svg
 EXAMPLE = Path(__file__).with_name("example.svg")
 EXAMPLE_WIDTH = 560  # pixels
 EXAMPLE_SETTINGS = (
@@ -12,7 +12,7 @@ EXAMPLE_SETTINGS = (
     "of three tasks of rotated digits, 60 steps each, mean of four seeds. To the right, more of the old task is kept; "
     "upwards, more of the new one is learned. Larger markers are larger strengths."
 )
-DARK_INK = {  # what the printed figure is drawn with → on a dark page
+DARK_INK = {  # text in the printed figure → its replacement on a dark page
     '<g id="figure_1">': '<g id="figure_1" fill="#E8ECF1">',  # text
     "fill: #ffffff": "fill: none",
     "stroke: #ececec": "stroke: #303842",
@@ -23,12 +23,12 @@ DARK_INK = {  # what the printed figure is drawn with → on a dark page
 
 def show_example() -> None:
     picture = example_picture(is_dark=st.context.theme.type == "dark")
-    with st.container(width=EXAMPLE_WIDTH):  # narrower on a narrow screen
+    with st.container(width=EXAMPLE_WIDTH):  # it shrinks on a narrow screen
         st.image(picture, EXAMPLE_SETTINGS, "stretch", alt="Frontier: learning the new against keeping the old")
 
 
 def example_picture(is_dark: bool) -> str:
-    """As SVG, in ink that can be seen on the page."""
+    """Return the picture as SVG, in colours that are visible on a dark or light page."""
     picture = EXAMPLE.read_text()
     for printed, dark in DARK_INK.items() if is_dark else ():
         picture = picture.replace(printed, dark)

@@ -1,4 +1,4 @@
-"""What the values of the form mean: form values → SweepSpec, and back."""
+"""Convert the values of the form into a SweepSpec, and back."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from mgem_core.networks import NETWORKS
 from mgem_core.paper.presets import DIRECTION_ALONE, STRENGTHS
 from mgem_core.streams import BENCHMARKS
 
-MEASUREMENTS = ("probe_every", "snap_every", "snap_splits")  # when runs are measured, and what is recorded of them
+MEASUREMENTS = ("probe_every", "snap_every", "snap_splits")  # fields that decide what runs measure and record
 OPTIONS = {name: kind for method in METHODS.values() for name, (kind, _) in method.options.items()}  # of single methods
 NUMBERS = (
     *("tasks", "iterations", "batch_size", "memory", "lr", "validation", *MEASUREMENTS),
@@ -26,7 +26,7 @@ FRACTIONS = ("lr", "validation", *(name for name, kind in OPTIONS.items() if kin
 DESCRIPTIONS = {name: str(RunConfig.model_fields[name].description) for name in NUMBERS}
 MEANINGS = {name: text[:1].upper() + text[1:] for name, text in DESCRIPTIONS.items()}
 LABELS = {name: text.partition(";")[0] for name, text in MEANINGS.items()}
-KNOBS = {  # a field that matters to some methods → its form value, and what a sentence calls it
+KNOBS = {  # a field that matters to some methods → its form value, and its name in sentences
     "strength": ("strengths", "memory strength"),
     "trigger": ("trigger", "trigger"),
     "step_length": ("step_length", "length of a step"),
@@ -35,8 +35,8 @@ KNOBS = {  # a field that matters to some methods → its form value, and what a
     "strength_kind": ("strength_kind", "meaning of the strength"),
     **{name: (name, f"value of {name}") for name in OPTIONS if name not in NUMBERS},
 }
-CHOICES = tuple(name for name in KNOBS if name != "strength")  # those with a few named values
-RESTRICTIONS = {  # what one click sets
+CHOICES = tuple(name for name in KNOBS if name != "strength")  # the fields with a few named values
+RESTRICTIONS = {  # title of a button → the values that it sets
     "As in the paper": {"trigger": ["always"], "step_length": ["free"]},
     "As in GEM's code": {"trigger": ["violation"], "step_length": ["free"]},
 }
@@ -44,13 +44,13 @@ DEFAULTS: dict[str, Any] = {
     **{"benchmarks": ["mnist5k-permutations"], "network": "", "families": ["GEM"], "modules": [4], "splits": [2]},
     **{"domains": "", "partition": "", "strengths": STRENGTHS, "seeds": [0, 1, 2, 3], "device": "auto"},
     **{name: [RunConfig.model_fields[name].default] for name in CHOICES},
-    **{name: [value] for name, value in DIRECTION_ALONE.items()},  # as in the presets
+    **{name: [value] for name, value in DIRECTION_ALONE.items()},  # like the presets
     **dict.fromkeys(NUMBERS),
 }
 
 
 def form_values(spec: SweepSpec) -> dict[str, Any]:
-    """The values of the form that come closest to a sweep."""
+    """Return the form values that come closest to a sweep."""
     runs = spec.runs()
     gem = [run for run in runs if uses(run.method, "strength")] or [RunConfig()]
     modular = [run for run in runs if uses(run.method, "modules")]
@@ -75,7 +75,7 @@ def form_values(spec: SweepSpec) -> dict[str, Any]:
 
 
 def _values_that_matter(runs: list[RunConfig], name: str) -> list[Any]:
-    """The values of a field in those runs to which it matters; the others have its default, whatever was asked for."""
+    """Return the values of a field in the runs to which it matters; all other runs have its default."""
     return _distinct(getattr(run, name) for run in runs if name in run.relevant_fields())
 
 
@@ -84,17 +84,17 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
 
 
 def build_spec(values: dict[str, Any]) -> SweepSpec:
-    """The sweep that form values mean: a grid per family."""
+    """Return the sweep that the form values describe: a grid per family."""
     options = used_options(values["families"])
     base = {name: values[name] for name in NUMBERS if values[name] is not None and (name not in OPTIONS or name in options)}
     if not base.get("snap_every"):
-        base.pop("snap_splits", None)  # the form does not let it be changed then, so it must not be wrong
+        base.pop("snap_splits", None)  # the form then disables it, so it must not cause an error
     base |= {"device": values["device"], **({"network": values["network"]} if values["network"] else {})}
     custom = [values["partition"]] if values["partition"].strip() else []
     D, K = [n for n in values["modules"] if n > 1], [n for n in values["splits"] if n > 1]
     others = {family: method for family, method in METHOD_OF_FAMILY.items() if method != METHOD_OF_FAMILY["GEM"]}
     modular = {"p-mGEM", "md-GEM", "approx-GEM", *(name for name, method in others.items() if uses(method, "modules"))}
-    only_custom = bool(custom) and not modular & set(values["families"])  # no chosen family would use the partition
+    only_custom = bool(custom) and not modular & set(values["families"])  # no chosen family uses the partition
     families = [*values["families"], "p-mGEM"] if only_custom else values["families"]
     grids: dict[str, dict[str, list[Any]]] = {
         "GEM": {"modules": [1], "splits": [1]},
@@ -115,18 +115,18 @@ def build_spec(values: dict[str, Any]) -> SweepSpec:
 
 
 def used_options(families: Iterable[str]) -> list[str]:
-    """The options of single methods that matter to one of these families."""
+    """List the options of single methods that matter to one of these families."""
     return [name for name in OPTIONS if any(uses(METHOD_OF_FAMILY[family], name) for family in families)]
 
 
 def _used_fields(grid: dict[str, list[Any]], family: str) -> dict[str, list[Any]]:
-    """Without the fields that only matter to other methods."""
+    """Return the grid without the fields that matter only to other methods."""
     others = {name for name in method_specific_fields() if not uses(METHOD_OF_FAMILY[family], name)}
     return {name: values for name, values in grid.items() if name not in others}
 
 
 def expand_form(values: dict[str, Any], preset: SweepSpec | None = None) -> tuple[str, list[RunConfig]]:
-    """Why these values (or this preset) cannot be launched, in one sentence, or else the runs that they mean."""
+    """Return the problem that prevents the launch of these values (or this preset), or "" and their runs."""
     if preset is None and (problem := _find_missing(values)):
         return problem, []
     problem, runs = _expand(json.dumps(values)) if preset is None else ("", preset.runs())
@@ -140,11 +140,11 @@ def _expand(values: str) -> tuple[str, list[RunConfig]]:
         return "", build_spec(json.loads(values)).runs()
     except ValidationError as error:
         field, space, rest = explain(error).partition(" ")
-        return LABELS.get(field, field) + space + rest, []  # the page shows a field by its label
+        return LABELS.get(field, field) + space + rest, []  # the page shows the label of a field
 
 
 def _find_missing(values: dict[str, Any]) -> str:
-    """What is still to be chosen, in one sentence; empty if nothing is."""
+    """Return a sentence that names what is still to be chosen; empty if the form is complete."""
     needed = {"benchmarks": "benchmark", "families": "method", "seeds": "seed"}
     has_partition = bool(values["partition"].strip())
     methods = {METHOD_OF_FAMILY[family] for family in (*values["families"], *(["GEM"] if has_partition else []))}
@@ -160,23 +160,22 @@ def _find_missing(values: dict[str, Any]) -> str:
 
 
 def offered_values(text: str) -> dict[str, Any]:
-    """The form values in a JSON text that a browser kept, without those that this version does not offer."""
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    values = given if isinstance(given, dict) else {}
-    return {name: value for name, value in values.items() if name in DEFAULTS and _is_offered(name, value)}
+    """Read form values from JSON that a browser stored, without values that this version does not offer."""
+    return {name: value for name, value in _stored_values(text).items() if name in DEFAULTS and _is_offered(name, value)}
 
 
 def remembered_preset(text: str) -> str:
-    """The preset in such a text; empty if there is none."""
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    name = given.get("preset") if isinstance(given, dict) else ""
+    """Read the preset from JSON that a browser stored; empty if there is none."""
+    name = _stored_values(text).get("preset")
     return name if isinstance(name, str) else ""
+
+
+def _stored_values(text: str) -> dict[str, Any]:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
 def _is_offered(name: str, value: Any) -> bool:
@@ -193,7 +192,7 @@ def _is_offered(name: str, value: Any) -> bool:
 
 
 def parse_numbers(texts: list[Any], kind: type) -> list[Any]:
-    """The numbers in a list that people can type into, sorted; anything else is left out."""
+    """Return the numbers in a list into which users can type, sorted; other texts are left out."""
     return sorted({kind(text) for text in texts if is_number(text, kind)})
 
 

@@ -1,4 +1,4 @@
-"""The values of the form in this session: reading them, filling them from presets, sweeps and what the browser kept."""
+"""The form values of this session: read them, or set them from a preset, a sweep or the browser's storage."""
 
 import json
 from contextlib import suppress
@@ -23,30 +23,30 @@ def widget_key(name: str) -> str:
 
 
 def read_form() -> dict[str, Any]:
-    """The current values of the widgets."""
+    """Return the current values of the widgets."""
     values = {name: st.session_state.get(widget_key(name), value) for name, value in DEFAULTS.items()}
     numbers = {"strengths": parse_numbers(values["strengths"], float), "seeds": parse_numbers(values["seeds"], int)}
     return {**values, **numbers}
 
 
 def form_spec() -> SweepSpec:
-    """What the form describes: the chosen preset, of which the widgets may show only a part, or else their values."""
+    """Return the chosen preset, which the widgets may show only in part, or otherwise the values of the widgets."""
     return _unchanged_preset() or build_spec(read_form())
 
 
 def _unchanged_preset() -> SweepSpec | None:
-    """The chosen preset, unless a widget was changed in this moment, before the page could call it custom."""
+    """Return the chosen preset, unless a widget has changed since the page was last shown."""
     preset = st.session_state["preset"]
     return PRESETS[preset].spec if preset in PRESETS and preset_values(preset) == read_form() else None
 
 
 def expand() -> tuple[str, list[RunConfig]]:
-    """Why what the form describes cannot be launched, in one sentence, or else its runs."""
+    """Return the problem that prevents the launch of the form, or "" and its runs."""
     return expand_form(read_form(), _unchanged_preset())
 
 
 def fill_form(values: dict[str, Any], preset: str = "") -> None:
-    """Set the widgets to these values, and the choice of a preset to this one, or to one that means the same."""
+    """Set the widgets to these values, and the choice of a preset to this one or to one with the same runs."""
     st.session_state.update({widget_key(name): value for name, value in values.items()})
     current = read_form()
     same = (name for name in PRESETS if form_expresses(name) and preset_values(name) == current)
@@ -61,10 +61,10 @@ def preset_values(name: str) -> dict[str, Any]:
 
 @cache
 def form_expresses(preset: str) -> bool:
-    """Do the widgets describe the whole preset?"""
+    """Test whether the widgets can describe the whole preset."""
     try:
         return set(build_spec(preset_values(preset)).runs()) == set(PRESETS[preset].spec.runs())
-    except ValidationError:  # such as a partition of one of its networks for another one
+    except ValidationError:  # for example, a partition that fits only one of its networks
         return False
 
 
@@ -73,7 +73,7 @@ def fill_from_spec(spec: SweepSpec) -> None:
 
 
 def fill_new_form(spec: SweepSpec | None) -> None:
-    """Show the settings of this sweep; those of the first preset if there is none, or this version cannot read it."""
+    """Show the settings of this sweep, or of the first preset if there is no sweep or this version cannot read it."""
     with suppress(ValueError, LookupError):  # stored by another version
         if spec:
             return fill_from_spec(spec)
@@ -85,7 +85,7 @@ def is_filled() -> bool:
 
 
 def remember_form(sweep: str) -> None:
-    """After a reload of the page, this sweep shows the form as it was edited."""
+    """Store the edited form in the browser, so that a reload of this sweep's page restores it."""
     values = json.dumps({**read_form(), "preset": st.session_state["preset"]})
     components.remember_form(sweep, values, st.session_state.get("form edited", False), _restore_form)
 

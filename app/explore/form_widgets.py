@@ -1,4 +1,4 @@
-"""The widgets of the form in which a sweep is described."""
+"""The widgets of the form that describes a sweep."""
 
 from contextlib import suppress
 from typing import Any, get_args
@@ -35,7 +35,7 @@ def preset_title(name: str) -> str:
 
 
 def show_form() -> DeltaGenerator:
-    """Show all widgets, the presets first; return a container below the presets for a summary."""
+    """Show all widgets, beginning with the presets; return a container below the presets for a summary."""
     for name, value in DEFAULTS.items():
         st.session_state.setdefault(widget_key(name), value)
     problems = _remove_typed_words()
@@ -80,7 +80,7 @@ def show_form() -> DeltaGenerator:
 
 
 def _remove_typed_words() -> list[str]:
-    """Turn what was typed into the lists of numbers into numbers; return a sentence about each text that is none."""
+    """Convert typed texts to numbers; return a sentence about each text that is not a number."""
     problems: list[str] = []
     for name, kind, noun in (("strengths", float, "number"), ("seeds", int, "whole number")):
         texts = st.session_state[widget_key(name)]
@@ -98,7 +98,7 @@ def _show_presets() -> DeltaGenerator:
         persist_state="session",
         on_change=fill_from_preset,
     )
-    # Both containers are always there, so that the widgets below keep their positions and an open expander stays open.
+    # Both containers always exist, so that the widgets below keep their positions and an open expander stays open.
     description, summary = st.container(), st.container()
     if st.session_state["preset"] in PRESETS:
         description.caption(PRESETS[st.session_state["preset"]].description + ".")
@@ -113,14 +113,14 @@ def _show_pills(label: str, options: list[Any], name: str, help: str | None = No
 
 
 def _show_choice(name: str, label: str) -> None:
-    """A field of RunConfig that has a few named values."""
+    """Show a field of RunConfig that has a few named values."""
     field = RunConfig.model_fields[name]
     description = str(field.description)
     _show_pills(label, list(get_args(field.annotation)), name, f"{description[0].upper()}{description[1:]}")
 
 
 def _show_restriction() -> None:
-    """When a step is restricted, and how long it is, with the settings of the paper and of GEM's code at one click each."""
+    """Show when a step is restricted and how long it is, with buttons for the settings of the paper and of GEM's code."""
     _show_choice("trigger", "Trigger")
     _show_choice("step_length", "Length of a step")
     with st.container(horizontal=True):
@@ -142,7 +142,7 @@ def _network() -> str:
 
 
 def _show_module_counts() -> None:
-    """The numbers of modules, each partition as a picture, and a partition that the user writes."""
+    """Show the numbers of modules, a picture of each partition, and a text input for a custom partition."""
     benchmark, network = _first_benchmark(), _network()
     layers = network_layers(network, benchmark)
     most = sum(len(layer.tensors) for layer in layers)
@@ -164,13 +164,13 @@ def _show_module_counts() -> None:
             persist_state="session",
         )
         if custom := st.session_state[widget_key("partition")].strip():
-            with suppress(ValidationError):  # the summary explains it
+            with suppress(ValidationError):  # the summary shows the error
                 modules = RunConfig(benchmark=benchmark, network=network, modules=custom).modules
                 st.html(partition_bar(layers, modules, "*" if isinstance(modules, dict) else ""))
 
 
 def _show_domains(options: dict[str, Any]) -> None:
-    """Which domains are learned in which order, if the benchmark has domains."""
+    """Show the choice and order of domains, if the benchmark has domains."""
     benchmark = BENCHMARKS[_first_benchmark()]
     if domains := benchmark.domains:
         others = f" So can any other folder in {benchmark.domain_root()}." if benchmark.domain_root else ""
@@ -208,7 +208,7 @@ def _show_more(options: dict[str, Any]) -> None:
 
 
 def _show_number(name: str, default: float, options: dict[str, Any]) -> None:
-    """A field of RunConfig that is a number; empty means the default."""
+    """Show a field of RunConfig that is a number; empty means the default."""
     limits: dict[str, Any] = {"min_value": 0, "step": 1}
     if name in FRACTIONS:
         limits = {"min_value": 0.0, "step": 0.01, "format": "%g"}

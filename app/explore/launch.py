@@ -1,4 +1,4 @@
-"""Launching a sweep from the form or from a preset."""
+"""Launch a sweep from the form or from a preset."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ from mgem_core.text import duration, one_of, pluralize
 
 @session.explain_errors
 def launch(store: Store, spec: SweepSpec, name: str) -> None:
-    """Launch a sweep and show it; one that is there already is shown, and what it lacks is queued again."""
-    if store.is_current():  # otherwise the page is about to report this
+    """Launch a sweep and show it; if it exists already, show that one and queue its runs without a result again."""
+    if store.is_current():  # otherwise the page reports the replaced store
         session.put_in_url("sweep", [f"s{start_sweep(store, spec, name)}"])
         clear_selection()
 
 
 def start_sweep(store: Store, spec: SweepSpec, name: str) -> int:
-    """The new sweep, or the one with exactly these runs; a toast tells which."""
+    """Create a sweep, or find the one with exactly these runs; a toast says which. Return its id."""
     known = store.find_sweep(spec)
     sweep = store.submit(spec, name) if known is None else known
     resumed = 0 if known is None else store.resume(store.run_ids(sweep))
@@ -43,9 +43,9 @@ def start_sweep(store: Store, spec: SweepSpec, name: str) -> int:
 
 
 def show_launch_panel(store: Store, sweep: int | None) -> None:
-    """The form, a summary of the runs that it describes, and the button that launches them.
+    """Show the form, a summary of its runs, and the button that launches them.
 
-    In a new session, the form shows the settings of the sweep that the page shows.
+    In a new session, the form has the settings of the sweep on the page.
     """
     st.subheader("What to run")
     if spec := st.session_state.pop("spec for form", None):
@@ -77,9 +77,9 @@ def _estimate(store: Store, configs: list[RunConfig]) -> Estimate:
 
 
 def show_estimate(store: Store, configs: list[RunConfig]) -> str:
-    """How many runs, how long they take, and what they record; from a day or very many runs on, a question.
+    """Show the number of runs, their duration and what they record, and ask to confirm very long or large sweeps.
 
-    Return why they cannot be launched yet.
+    Return a sentence that says why they cannot be launched yet; empty if they can.
     """
     expected = _estimate(store, configs)
     runs, *rest = expected.phrases
@@ -96,7 +96,7 @@ def show_estimate(store: Store, configs: list[RunConfig]) -> str:
 
 
 def _confirmation_key(expected: Estimate) -> str:
-    """Another duration is another question."""
+    """Return a key that changes with the duration, so that a changed duration must be confirmed again."""
     return f"confirmed {expected.to_confirm}"
 
 
@@ -107,7 +107,7 @@ def _missing_confirmation(expected: Estimate) -> str:
 
 
 def _launch_form(store: Store) -> None:
-    """Launch the current values of the widgets, which the page may not have shown yet."""
+    """Launch the current values of the widgets, even if they have changed since the page was last shown."""
     problem, configs = form_state.expand()
     if problem := problem or _missing_confirmation(_estimate(store, configs)):
         session.queue_toast(problem)

@@ -1,4 +1,4 @@
-"""The page Explore: what somebody waits for comes first, the results of a sweep, and then the form in the sidebar."""
+"""The page Explore. The results of a sweep are computed before the form in the sidebar, because users wait for them."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from mgem_core.store import Store
 
 
 def show_welcome(store: Store) -> None:
-    """For a store without sweeps."""
+    """Introduce the tool and offer the quick look, for a store without sweeps."""
     st.title("What does it cost to remember?")
     st.markdown(
         "A network that learns one task after another forgets the earlier ones. **GEM** restricts every update so that it "
@@ -34,10 +34,10 @@ def show_welcome(store: Store) -> None:
 
 
 def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
-    """A sweep with its controls and results, which follow its progress while it runs; return which sweep it is."""
+    """Show a sweep with its controls and live results; return its id."""
     with st.container(horizontal=True, vertical_alignment="center"):
         sweep = choose_sweep(sweeps)
-        counts = store.counts(sweep)  # once, so that the button and the polling agree
+        counts = store.counts(sweep)  # read once, so that the button and the polling agree
         show_stop_or_resume(store, sweep, counts)
         if session.all_ended(counts):
             show_link_to_lens(store, sweep)
@@ -48,7 +48,7 @@ def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
     @session.explain_errors
     def show_current_results() -> None:
         session.rerun_if_replaced(store)
-        if not store.run_ids(sweep):  # deleted elsewhere
+        if not store.run_ids(sweep):  # deleted on another page
             st.rerun()
         show_results(store, sweep, view, plots)
         if is_active and session.all_ended(store.counts(sweep)):

@@ -1,4 +1,4 @@
-"""The runs that the page shows; this session reads their frames only once for all plots, until the store changes."""
+"""The runs on the page. A session reads their frames once for all plots, and again after a change of the store."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -19,7 +19,7 @@ class PageSelection(Selection):
 
     @property
     def subject(self) -> tuple[Any, ...]:
-        """What the measures of the runs depend on, besides the store; other fields of the view only choose among them."""
+        """The values, besides the store, on which the measures depend; other fields of the view only select from them."""
         view = self.view
         return self.sweep, view.benchmark, view.axes, view.pair, view.after, view.gradient
 

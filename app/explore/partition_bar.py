@@ -1,4 +1,4 @@
-"""A partition of a network's parameters as a picture."""
+"""Draw a partition of a network's parameters as a bar."""
 
 from mgem_core.figures.style import MODULES
 from mgem_core.networks import NETWORKS, Layer, layers
@@ -8,15 +8,15 @@ from mgem_core.streams import BENCHMARKS
 
 
 def network_layers(network: str, benchmark: str) -> list[Layer]:
-    """The layers of the network as it is trained on a benchmark; none if it cannot take the benchmark's images."""
+    """Return the layers of a network for a benchmark; none if it cannot process the benchmark's images."""
     images = BENCHMARKS[benchmark]
     return layers(network, images.shape, images.classes) if NETWORKS[network].fits(images.shape) else []
 
 
 def partition_bar(of_network: list[Layer], modules: int | Each | dict[str, int], mark: str = "") -> str:
-    """HTML: a block per tensor, as wide as the square root of its size, so that biases can be seen, coloured by module.
+    """Return HTML with a block per tensor, coloured by module, after the number of modules and `mark`.
 
-    The number of modules stands in front of it, followed by `mark`.
+    The width of a block is the square root of the tensor's size, so that biases are visible.
     """
     tensors = [(name, size) for layer in of_network for name, size in layer.tensors.items()]
     module_of = partition(of_network, modules)

@@ -1,15 +1,15 @@
-"""Points selected in the plots and rows selected in the table of a sweep; `session.url_selection` reads them."""
+"""Store the selected points of the plots and rows of the table in the URL; `session.url_selection` reads them."""
 
 import streamlit as st
 
 
 def select_points(keys: list[str]) -> None:
-    """The table shows only the configurations of these points."""
+    """Select points: the table then shows only their configurations."""
     st.session_state["chosen"] = keys
 
 
 def mark_rows(keys: list[str]) -> None:
-    """The plots show the points of these rows larger."""
+    """Mark rows: the plots then show their points larger."""
     st.session_state["marked"] = keys
 
 

@@ -1,4 +1,4 @@
-"""The controls above a sweep's results: which sweep, stop and resume, and which view of it."""
+"""The controls above a sweep's results: choice of the sweep, stop and resume, choice of the view."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,7 +34,7 @@ IN_URL: dict[str, Any] = {"bind": "query-params"}
 
 
 def choose_sweep(sweeps: dict[int, dict[str, Any]]) -> int:
-    """The sweep in the URL, or else the newest one."""
+    """Let the user choose a sweep; the default is the one in the URL, or the newest."""
     in_url = st.query_params.get("sweep", "")
     sweep = session.parse_id(in_url, "s")
     if sweep not in sweeps:
@@ -72,7 +72,7 @@ def resume_sweep(store: Store, sweep: int) -> None:
 
 
 def show_stop_or_resume(store: Store, sweep: int, counts: dict[str, int]) -> None:
-    """A button, given how many runs have each status; in a place of fixed width, so that nothing moves when they end."""
+    """Show a button to stop or resume the runs; its place has a fixed width, so that nothing moves when they end."""
     options: dict[str, Any] = {"args": (store, sweep), "width": "stretch"}
     with st.container(width=STOP_WIDTH, horizontal_alignment="center"):
         if counts["running"] or counts["queued"]:
@@ -86,7 +86,7 @@ def show_stop_or_resume(store: Store, sweep: int, counts: dict[str, int]) -> Non
 
 
 def show_link_to_lens(store: Store, sweep: int) -> None:
-    """A link to the recorded steps of a sweep, if it has any; the page Lens finds the seeds that belong together."""
+    """Show a link to the recorded steps of a sweep, if it has any; the page Lens finds the other seeds itself."""
     if recorded := store.runs_with_snapshots(sweep):
         help = "Drag modules, splits and strengths at the steps that these runs recorded."
         query = {"of": f"r{recorded[0]}"}
@@ -94,7 +94,7 @@ def show_link_to_lens(store: Store, sweep: int) -> None:
 
 
 def choose_view(store: Store, sweep: int) -> tuple[View, list[str]]:
-    """What the results show, and the plots of it; every choice is in the URL."""
+    """Let the user choose the view and the plots; all choices are stored in the URL."""
     available = sweep_plots()
     options: dict[str, Any] = {"format_func": lambda name: available[name].title, "selection_mode": "multi"}
     chosen = st.pills("Plots", list(available), default=list(available)[:2], key="plots", **options, **IN_URL)
@@ -126,14 +126,14 @@ def _choose(label: str, titles: dict[Any, str], key: str, width: int, help: str 
 
 
 def _choose_measurements(tasks_of: dict[str, int]) -> View:
-    """The benchmark, and what is measured of its runs."""
+    """Let the user choose the benchmark and the measurements to show."""
     benchmark = next(iter(tasks_of))
     if len(tasks_of) > 1:
         options: dict[str, Any] = {"format_func": benchmark_title, "key": "on", "width": 260}
         benchmark = st.selectbox("Benchmark", list(tasks_of), **options, **IN_URL)
     help = "Raw inner products grow with the length of z; divided by ‖z‖, those of different methods can be compared."
     options = {"format_func": AXES.__getitem__, "default": "unit", "required": True, "help": help}
-    axes: Axes = st.segmented_control("Axes", list(AXES), key="axes", **options, **IN_URL) or "unit"  # for ?axes=
+    axes: Axes = st.segmented_control("Axes", list(AXES), key="axes", **options, **IN_URL) or "unit"  # for "?axes="
     help = "y is the inner product of z with the gradient on the new task's training set, or on the batch of the step."
     options = {"format_func": GRADIENTS.__getitem__, "default": "full", "required": True, "help": help}
     chosen = st.segmented_control("Gradient of the new task", list(GRADIENTS), key="gradient", **options, **IN_URL)
@@ -149,7 +149,7 @@ def _choose_measurements(tasks_of: dict[str, int]) -> View:
 
 
 def _choose_baseline(store: Store, sweep: int, view: View) -> str:
-    """The line that others are compared with; the only line, if there is no other."""
+    """Let the user choose the line that others are compared with, unless there is only one line."""
     rows = select_sweep(store, sweep, view).runs_to_compare()
     lines, default = list(dict.fromkeys(rows["line"])), default_baseline(rows)
     if len(lines) < 2:
@@ -159,6 +159,6 @@ def _choose_baseline(store: Store, sweep: int, view: View) -> str:
 
 
 def _tasks_by_benchmark(store: Store, sweep: int) -> dict[str, int]:
-    """The benchmarks of a sweep, each with its largest number of tasks."""
+    """Return the benchmarks of a sweep, each with its largest number of tasks."""
     tasks = session.read_runs(store, sweep).groupby("benchmark", sort=False)["tasks"].max()
     return {name: int(most) for name, most in tasks.items()}

@@ -1,4 +1,4 @@
-"""The results of a sweep, while it runs and after: progress, plots, a summary in words, and the table."""
+"""The results of a sweep, during and after training: progress, plots, comparisons in sentences, and the table."""
 
 import re
 from collections.abc import Callable
@@ -28,9 +28,9 @@ from mgem_core.runner.work import default_workers
 from mgem_core.store import Store, describe_waiting
 from mgem_core.text import duration, pluralize
 
-MOST_ERRORS = 3  # shown without a click
-PLOT_HEIGHT = 420  # pixels, unless a figure says otherwise
-PLOT_WIDTH = 320  # pixels below which the plots are stacked
+MOST_ERRORS = 3  # number of errors shown without a click
+PLOT_HEIGHT = 420  # pixels, unless the figure sets its height
+PLOT_WIDTH = 320  # pixels; narrower plots are stacked
 
 
 def show_results(store: Store, sweep: int, view: View, plots: list[str]) -> None:
@@ -56,7 +56,7 @@ def show_results(store: Store, sweep: int, view: View, plots: list[str]) -> None
 
 
 def show_lines_without_points(points: pd.DataFrame) -> None:
-    """Say why a method is in neither plot."""
+    """Explain why a method is in neither plot."""
     families = dict(zip(points["line"], points["family"], strict=True))
     lines = [line for line, family in families.items() if not shares_network(METHOD_OF_FAMILY.get(family, ""))]
     if lines:
@@ -65,7 +65,7 @@ def show_lines_without_points(points: pd.DataFrame) -> None:
 
 
 def show_plot(selection: PageSelection, figure: Figure, selected: list[str], marked: list[str]) -> None:
-    """A figure with what it shows above it, or the reason why there is nothing to show yet."""
+    """Show a figure below its title and subtitle, or the reason why there is nothing to show yet."""
     view = selection.view
 
     def draw() -> tuple[PlainFigure, str]:
@@ -80,17 +80,17 @@ def show_plot(selection: PageSelection, figure: Figure, selected: list[str], mar
         st.markdown(f"**{figure.title}**")
         st.info(escape_markdown(f"{str(error)[:1].upper()}{str(error)[1:]}"))
         return
-    plain, subtitle = drawn
+    content, subtitle = drawn
     st.markdown(f"**{figure.title}** · {escape_markdown(re.sub('<.*?>', '', subtitle))}")
-    x, y = (plain["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis"))
+    x, y = (content["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis"))
     description = f"{figure.title}: {f'{y} against {x}' if y else x}, {subtitle}"
     revision = " ".join([f"{selection.sweep}", view.benchmark, *figure.name_parts(view)])
-    shown, height = mark_points(plain, marked), plain["layout"].get("height", PLOT_HEIGHT)
+    shown, height = mark_points(content, marked), content["layout"].get("height", PLOT_HEIGHT)
     components.show_plot(shown, figure.name, description, selected, select_points, revision, height)
 
 
 def show_table(points: pd.DataFrame, view: View, selected: list[str], marked: list[str]) -> None:
-    """The selected configurations, or all; of each line only the best by validation, if the view asks for it."""
+    """Show the selected configurations, or all; with the view's option, only the best of each line by validation."""
     shown = points[points["key"].isin(selected)] if selected else points
     if view.strengths == "validation":
         shown = best_by_validation(shown)
@@ -105,7 +105,7 @@ def show_table(points: pd.DataFrame, view: View, selected: list[str], marked: li
 
 
 def show_progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
-    """The progress bar, and what went wrong."""
+    """Show the progress bar and the errors."""
     progress = sweep_progress(store, sweep)
     st.progress(progress.share, " · ".join(describe_progress(progress, lambda: store.counts()["running"] > 0)))
     others = len(store.requested_with_other_code(sweep=sweep)) if progress.counts["queued"] else 0
@@ -124,14 +124,14 @@ def show_progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
 
 
 def show_other_code(store: Store, sweep: int, count: int) -> None:
-    """Say that some runs wait for other code, as after an update, and offer to request them again."""
+    """Say that some runs wait for other code, for example after an update, and offer to request them again."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.warning(f"{describe_waiting(count)}.")
         st.button("Request them again", on_click=resume_sweep, args=(store, sweep))
 
 
 def describe_progress(progress: SweepProgress, others_are_training: Callable[[], bool]) -> list[str]:
-    """The phrases above the progress bar; `others_are_training` is called only if no run of this sweep is."""
+    """Return the phrases above the progress bar; `others_are_training` is called only if no run of this sweep trains."""
     counts, workers = progress.counts, default_workers()
     phrases = [f"**{counts['finished']} of {progress.total} runs**"]
     if progress.ended < progress.total:
@@ -146,7 +146,7 @@ def describe_progress(progress: SweepProgress, others_are_training: Callable[[],
 
 
 def show_share_menu() -> None:
-    """Part of the results, since the link contains what has just been selected in them."""
+    """Show a link to this view; it is part of the results, because it contains what is selected in them."""
     with st.popover("Share"):
         st.markdown("This link shows the same view to anyone who can reach this server:")
         address = f"{(st.context.url or '').split('?')[0]}?{urlencode(session.url_parameters(), doseq=True)}"

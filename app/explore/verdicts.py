@@ -1,4 +1,4 @@
-"""What the results tell: every line of a sweep against a baseline, in sentences that the data carry."""
+"""Compare each line of a sweep with the baseline."""
 
 import runner_process
 import session
@@ -12,27 +12,27 @@ from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
 from mgem_core.text import pluralize
 
-MORE_SEEDS = 3  # added by one click
-COLUMNS = {  # differences in a verdict → what the table calls them
+MORE_SEEDS = 3  # that one click adds
+COLUMNS = {  # estimates of a verdict → titles of the table's columns
     "at_equal_x": "learned at equal retention, %",
     "fwd_at_equal_bwd": "FWD at equal BWD",
     "acc": "ACC at equal q",
     "best_acc": "ACC at the best q",
 }
 EXPLANATION = (
-    "Differences from {baseline} with 95 % intervals, accuracies in points. Bold: distinguishable from zero after Holm's "
+    "Differences from {baseline} with 95 % confidence intervals, accuracies in points. Bold: significant after Holm's "
     "correction over the lines. The best q is chosen on the other seeds. Equal q is not equal strength: a floor on each "
     "of K splits restricts a step about K times as much."
 )
 
 
 def show_verdicts(selection: PageSelection) -> None:
-    """A sentence per line; as long as there are too few seeds, how many it takes, and a way to get them."""
+    """Show a sentence per line; if there are too few seeds, show how many are needed and a button that adds them."""
     store, view, rows = selection.store, selection.view, selection.runs_to_compare()
     if rows["line"].nunique() < 2:
         return
-    is_there = view.baseline in set(rows["line"])  # not if all of its runs have failed since it was chosen
-    baseline = view.baseline if is_there else aggregate.default_baseline(rows)
+    has_baseline = view.baseline in set(rows["line"])  # false if all of its runs have failed since it was chosen
+    baseline = view.baseline if has_baseline else aggregate.default_baseline(rows)
     subject = (*selection.subject, baseline)
     verdicts = session.read_once("verdicts", store, subject, lambda: paired.compare(rows, baseline))
     seeds = len(verdicts[0].seeds) if verdicts else 0
@@ -41,13 +41,13 @@ def show_verdicts(selection: PageSelection) -> None:
         st.expander("All differences").markdown(differences_table(verdicts))
         return
     finished = f"{pluralize(seeds, 'seed')} {'has' if seeds == 1 else 'have'}" if seeds else "No seed has"
-    st.markdown(f"{finished} finished in every configuration; it takes at least {LEAST_SEEDS} to tell a difference.")
+    st.markdown(f"{finished} finished in every configuration. {paired.SEEDS_NEEDED}")
     if rows["seed"].nunique() < LEAST_SEEDS:
         st.button(f"Add {MORE_SEEDS} seeds", on_click=add_seeds, args=(store, selection.sweep))
 
 
 def differences_table(verdicts: list[Verdict]) -> str:
-    """Every difference with its 95 % interval as Markdown; bold where it is distinguishable from zero."""
+    """Return a Markdown table of all differences with 95 % confidence intervals; significant ones are bold."""
     rows = ["| line | " + " | ".join(COLUMNS.values()) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
     for verdict in verdicts:
         cells = [_cell(verdict.estimate(name), name in verdict.distinct) for name in COLUMNS]
@@ -55,16 +55,16 @@ def differences_table(verdicts: list[Verdict]) -> str:
     return "\n".join([*rows, "", EXPLANATION.format(baseline=escape_markdown(verdicts[0].baseline))])
 
 
-def _cell(found: Estimate | None, is_distinct: bool) -> str:
+def _cell(found: Estimate | None, is_significant: bool) -> str:
     if found is None:
         return "—"
-    text = f"{found.mean:+.2f} ({found.low:+.2f} … {found.high:+.2f})".replace("-", "−")
-    return f"**{text}**" if is_distinct else text
+    text = f"{found.mean:+.2f} ({found.low:+.2f} to {found.high:+.2f})".replace("-", "−")
+    return f"**{text}**" if is_significant else text
 
 
 @session.explain_errors
 def add_seeds(store: Store, sweep: int) -> None:
-    """Launch the runs that the sweep lacks with a few seeds more."""
+    """Add a few seeds to the sweep, and launch their runs."""
     found = store.sweep(sweep)
     if store.is_current() and found:
         added = store.extend(sweep, SweepSpec.model_validate(found["spec"]).with_more_seeds(MORE_SEEDS))

@@ -1,4 +1,4 @@
-"""The recorded runs that come with the tool, so that the lens can be dragged before anything was trained."""
+"""The recorded runs that come with the tool, so that the lens can be used before anything is trained."""
 
 from functools import cache
 from pathlib import Path
@@ -23,5 +23,5 @@ def file_of(seed: int) -> Path:
 
 @cache
 def example_recordings() -> tuple[Recording, ...]:
-    """One per seed; `python -m perf.lens_example` makes them again."""
+    """Return the recordings, one per seed; `python -m perf.lens_example` makes them again."""
     return tuple(recordings.read(file_of(config.seed)) for config in SPEC.runs())

@@ -24,7 +24,7 @@ from mgem_core.lens.recordings import Recording
 from mgem_core.networks._layer import Layer
 from mgem_core.store import Store
 
-MOST_NAMES = 6  # of files, in the title of the lens
+MOST_NAMES = 6  # number of file names in the title of the lens
 INTRODUCTION = """
 - **Each point is one way to restrict the updates of a network** that learns a new task: the further right, the better a
   step keeps the old task, and the higher, the more it learns of the new one.
@@ -46,7 +46,7 @@ def example_payload() -> dict[str, Any]:
 
 
 def choose_source(sources: dict[str, Source]) -> Source:
-    """The newest recorded runs, the example if there are none, or what the URL names: the example, or any of the runs."""
+    """Let the user choose a source; the default is the one in the URL, the newest recorded runs, or the example."""
     wanted = st.query_params.get("of", "")
     keys, key_of = list(sources), {f"r{run}": one.key for one in sources.values() for run in (*one.runs, *one.replaced)}
     wanted = key_of.get(wanted, wanted)
@@ -57,7 +57,7 @@ def choose_source(sources: dict[str, Source]) -> Source:
 
 
 def read_files() -> dict[str, Any] | None:
-    """What the lens shows of uploaded files, computed once; None if there are none, or none that can be shown."""
+    """Return the lens's content for uploaded files, computed once; None if no file can be shown."""
     files = st.file_uploader("Or recordings of your own loop, one per seed", type="lens", accept_multiple_files=True)
     ids = [file.file_id for file in files]
     if st.session_state.get("lens files", (None,))[0] != ids:
@@ -69,10 +69,10 @@ def read_files() -> dict[str, Any] | None:
 
 
 def open_files(files: Sequence[tuple[str, bytes]]) -> tuple[dict[str, Any] | None, list[str]]:
-    """What the lens shows of files, given by name and content, and a sentence about each that cannot be shown."""
+    """Return the lens's content for files (name, content), and a sentence about each file that cannot be shown."""
     found: list[Recording] = []
     problems: list[str] = []
-    numbers_left = MOST_NUMBERS  # in all files together, as they are all in memory at once
+    numbers_left = MOST_NUMBERS  # for all files together, because all are in memory at once
     for name, content in files:
         try:
             recording = recordings.parse(content, name, numbers_left)
@@ -88,13 +88,13 @@ def open_files(files: Sequence[tuple[str, bytes]]) -> tuple[dict[str, Any] | Non
 
 
 def read_source(store: Store, source: Source) -> tuple[tuple[Layer, ...], dict[str, Any]]:
-    """The layers of the network, and what the lens shows."""
+    """Return the layers of the network and the lens's content."""
     found = [recordings.of_run(store, run) for run in source.runs]
     return found[0].layers, payload(found, source.title, source.key)
 
 
 def ask_to_train(source: Source, layers: tuple[Layer, ...], wanted: dict[str, Any]) -> None:
-    """Called by the button in the lens: the page asks whether to launch it, as for the paper's tables."""
+    """Handle the lens's button to train settings: the page then asks for confirmation, as for the paper's tables."""
     spec = source.spec(train_settings(layers, wanted))
     try:
         configs = spec.runs()
@@ -115,7 +115,7 @@ def show_page() -> None:
         st.switch_page(session.EXPLORE_PAGE)
     show_source(store)
     st.caption(HOW_TO_RECORD)
-    show_question(store, goes_to_explore=False)  # the lens itself shows what comes of it
+    show_question(store, goes_to_explore=False)  # the lens itself shows the results
 
 
 def show_source(store: Store) -> None:
@@ -142,7 +142,7 @@ def show_thinning(content: dict[str, Any]) -> None:
 
 
 def show_trained(store: Store, source: Source) -> None:
-    """Bring what was trained with settings of the lens to it, and follow the runs that are still training."""
+    """Send the runs that were trained with settings of the lens to the lens, and update them while they train."""
     probes = st.session_state.setdefault("lens probes", {})
 
     def read() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What can be looked at through the lens: recorded runs of the store, grouped by configuration, and the example."""
+"""The sources that the lens can show: recorded runs of the store, grouped by configuration, and the example."""
 
 import json
 from collections.abc import Sequence
@@ -16,20 +16,19 @@ from mgem_core.text import pluralize
 
 @dataclass(frozen=True)
 class Source:
-    """Runs of one configuration that differ in their seeds alone."""
+    """Runs of one configuration that differ only in their seeds."""
 
-    key: str  # of the URL
+    key: str  # in the URL
     title: str
     config: dict[str, Any]  # without the seed
     seeds: tuple[int, ...]
-    runs: tuple[int, ...] = ()  # of the store; none for the example
-    replaced: tuple[int, ...] = ()  # runs of the same configuration and seeds, which were trained again
+    runs: tuple[int, ...] = ()  # ids in the store; none for the example
+    replaced: tuple[int, ...] = ()  # older runs of this configuration whose seeds were trained again
 
     def spec(self, settings: dict[str, Any]) -> SweepSpec:
-        """The sweep that trains these settings of the lens with the recorded seeds.
+        """Return the sweep that trains these settings of the lens with the recorded seeds.
 
-        Instead of snapshots, it takes probes, at the steps at which the recorded runs took their snapshots: these measure
-        what the lens predicts.
+        It takes probes at the steps at which the recorded runs took snapshots: the probes measure what the lens predicts.
         """
         measured = {"probe_every": self.config["snap_every"], "snap_every": 0, "snap_splits": 0}
         return SweepSpec(base={**self.config, **settings, **measured}, grid={"seed": list(self.seeds)})
@@ -43,7 +42,7 @@ def example() -> Source:
 
 
 def recorded_sources(store: Store) -> list[Source]:
-    """The configurations with recorded runs, the newest first; of each seed, its newest run."""
+    """Return the configurations with recorded runs, the newest first, each with the newest run of every seed."""
     groups: dict[str, dict[int, dict[str, Any]]] = {}
     members: dict[str, list[int]] = {}
     for record in store.run_records(store.runs_with_snapshots()):
@@ -64,7 +63,7 @@ def recorded_sources(store: Store) -> list[Source]:
 
 
 def train_settings(layers: Sequence[Layer], wanted: dict[str, Any]) -> dict[str, Any]:
-    """Fields of RunConfig for what somebody chose in the lens."""
+    """Convert the settings chosen in the lens to fields of RunConfig."""
     try:
         module_of = tuple(int(d) for d in wanted["moduleOf"])
         modules = partition.simplest_modules(layers, module_of)

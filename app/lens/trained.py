@@ -1,4 +1,4 @@
-"""Runs of the store that were trained with settings of the lens: as the recorded runs but for what the lens can choose."""
+"""Find trained runs for the lens: equal to the recorded runs except for the fields that can be chosen in the lens."""
 
 import json
 from collections.abc import Mapping, MutableMapping, Sequence
@@ -13,18 +13,18 @@ from mgem_core.config import RunConfig
 from mgem_core.config.sweeps import configuration_of
 from mgem_core.store import ENDED, Store
 
-CHOSEN = ("modules", "splits", "strength", "solver", "trigger")  # in the lens
-# How a run is measured and where it is computed does not decide what it learns; these values stand for all others.
+CHOSEN = ("modules", "splits", "strength", "solver", "trigger")  # fields that can be chosen in the lens
+# Measurements and the device do not change what a run learns, so these fields are set to fixed values before comparing.
 MEASURED = {"probe_every": 1, "snap_every": 0, "snap_splits": 0, "threads": 1}
-MOST_NUMBERS = 300_000  # that are sent, of the newest configurations; about 3 MB as text
+MOST_NUMBERS = 300_000  # the largest number of values that is sent, newest configurations first; about 3 MB as text
 Probes = list[dict[str, Any]]
 
 
 def trained_as(store: Store, source: Source, known: MutableMapping[Any, Probes]) -> dict[str, Any]:
-    """What the lens gets: the configurations, the newest first, each with its settings and a run per recorded seed.
+    """Return the data for the lens: configurations, the newest first, with their settings and a run per recorded seed.
 
-    A run has its status and, if it has finished, its probes. `known` keeps these from one call to the next. `left_out` is
-    the number of older configurations that are not even read, because the newer ones are long enough together.
+    A run has its status and, if it has finished, its probes, which `known` caches between calls. `left_out` is the
+    number of older configurations that are not read, because the newer ones reach MOST_NUMBERS.
     """
     runs = _matching_runs(store, source)
     newest = sorted(runs, key=lambda one: -max(run for by_seed in runs[one].values() for run, *_ in by_seed))
@@ -37,7 +37,7 @@ def trained_as(store: Store, source: Source, known: MutableMapping[Any, Probes])
         _read_probes(store, [one for by_seed in runs[configuration].values() for one in by_seed], known)
         members = [_choose_run(seed, by_seed, known) for seed, by_seed in sorted(runs[configuration].items())]
         members = [one for one in members if one["status"] != "finished" or one["tasks"]]
-        if not members:  # nothing was measured
+        if not members:  # no run has probes
             continue
         numbers += sum(len(row) for one in members for part in one["tasks"] for row in part["values"])
         found.append({**_settings(configuration), "runs": members})
@@ -45,7 +45,7 @@ def trained_as(store: Store, source: Source, known: MutableMapping[Any, Probes])
 
 
 def _matching_runs(store: Store, source: Source) -> dict[str, dict[int, list[tuple[Any, ...]]]]:
-    """Configuration → seed → id and status of each run, and what identifies it."""
+    """Return configuration → seed → (id, status, identity) of each run."""
     recorded = json.dumps(source.config, sort_keys=True)
     runs: dict[str, dict[int, list[tuple[Any, ...]]]] = {}
     wanted = source.config["benchmark"], source.config["tasks"]
@@ -64,33 +64,33 @@ def is_training(trained: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=20_000)
 def _as_recorded(recorded: str, configuration: str) -> str | None:
-    """The configuration without how it is measured, if it is the recorded one with other choices of the lens.
+    """Return the configuration without its measurements, if it differs from the recorded one only in fields of the lens.
 
-    Runs count only if they are probed at all recorded steps: means over different steps would differ by that alone.
+    Runs count only if they are probed at all recorded steps, because means over different steps cannot be compared.
     """
-    own_fields, recorded_fields = json.loads(configuration), json.loads(recorded)
-    probe_every = own_fields.get("probe_every")
+    trained_fields, recorded_fields = json.loads(configuration), json.loads(recorded)
+    probe_every = trained_fields.get("probe_every")
     if not probe_every or recorded_fields["snap_every"] % probe_every:
         return None
     try:
-        own = RunConfig.model_validate({**own_fields, **MEASURED, "device": _device(own_fields)})
-        chosen = {name: getattr(own, name) for name in CHOSEN}
+        trained = RunConfig.model_validate({**trained_fields, **MEASURED, "device": _device(trained_fields)})
+        chosen = {name: getattr(trained, name) for name in CHOSEN}
         other = RunConfig.model_validate({**recorded_fields, **MEASURED, "device": _device(recorded_fields), **chosen})
-    except ValidationError:  # of another version, or with settings that the recorded run cannot have
+    except ValidationError:  # stored by another version, or settings that the recorded run cannot have
         return None
-    if isinstance(own.strength, tuple):  # the lens chooses one for all past tasks
+    if isinstance(trained.strength, tuple):  # the lens has one strength for all past tasks
         return None
-    text = configuration_of(own.stored())
+    text = configuration_of(trained.stored())
     return text if configuration_of(other.stored()) == text else None
 
 
 def _device(fields: Mapping[str, Any]) -> str:
-    """One for all runs of a precision."""
+    """Return one device for all runs of a precision."""
     return "cuda" if fields.get("precision") == "bf16" else "cpu"
 
 
 def _settings(configuration: str) -> dict[str, Any]:
-    """What the lens compares with its own choices; null where it makes no difference."""
+    """Return the settings that the lens compares with its choices; null for a trigger that does not matter."""
     config = RunConfig.model_validate_json(configuration)
     trigger = config.trigger if "trigger" in config.relevant_fields() else None
     return {
@@ -101,7 +101,7 @@ def _settings(configuration: str) -> dict[str, Any]:
 
 
 def _choose_run(seed: int, runs: Sequence[tuple[Any, ...]], known: Mapping[Any, Probes]) -> dict[str, Any]:
-    """Of several runs of one seed: a finished one with probes, else one that is training, else any; and the newest."""
+    """Choose among runs of one seed: finished with probes first, then still training, then any; the newest of these."""
 
     def rank(one: tuple[Any, ...]) -> tuple[bool, bool, int]:
         run, status, identity = one
@@ -112,11 +112,11 @@ def _choose_run(seed: int, runs: Sequence[tuple[Any, ...]], known: Mapping[Any, 
 
 
 def _read_probes(store: Store, runs: Sequence[tuple[Any, ...]], known: MutableMapping[Any, Probes]) -> None:
-    """Add the probes of finished runs: ⟨g_s,z⟩ of each past task, ⟨g_t,z⟩, ‖z‖, ‖g_s‖ of each, ‖g_t‖, by task and step."""
+    """Add the probes of finished runs by task and step: all ⟨g_s,z⟩, ⟨g_t,z⟩, ‖z‖, all ‖g_s‖, ‖g_t‖."""
     new = {run: identity for run, status, identity in runs if status == "finished" and identity not in known}
     tasks: dict[int, dict[int, dict[str, Any]]] = {run: {} for run in new}
     for run, _, probed in store.events(list(new), ["Probed"]) if new else ():
-        if "batch_z" not in probed:  # of an older version, which measured ⟨g_t,z⟩ on the batch alone
+        if "batch_z" not in probed:  # an older version measured ⟨g_t,z⟩ only on the batch
             continue
         row = [*probed["gs_z"], probed["gt_z"], probed["norm_z"], *probed["norm_gs"], probed["norm_gt"]]
         if all(value is not None and isfinite(value) for value in row):

@@ -1,6 +1,6 @@
-"""Stored runs → numbers to show and to compare.
+"""Turn stored runs into numbers to show and to compare.
 
-In: the store. Out: frames of runs (`frames`) and of what they measured (`measurements`), means over seeds per
-configuration (`aggregate`), differences within seeds (`paired`), names for lines (`legend`), and how far a sweep is and how
-long it takes (`progress`, `estimate`).
+In: the store. Out: frames of runs (`frames`) and of their measurements (`measurements`), means over seeds per configuration
+(`aggregate`), paired differences within seeds (`paired`), names of lines (`legend`), the progress of a sweep (`progress`)
+and its expected duration (`estimate`).
 """

@@ -1,4 +1,4 @@
-"""Runs → points: one row per configuration, its means over seeds, and what they show in words. Pure functions on frames."""
+"""Aggregate runs into points: one row per configuration with its means over seeds. Pure functions on frames."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -30,60 +30,61 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 CELLS: tuple[Cells, ...] = get_args(Cells)
 DIFFERENCES: tuple[Difference, ...] = get_args(Difference)
 STRENGTHS: tuple[Strengths, ...] = get_args(Strengths)
-CHOICES: dict[str, tuple[str, ...]] = {  # of the fields of a view
+CHOICES: dict[str, tuple[str, ...]] = {  # the allowed values of the fields of a view
     **{"axes": AXES, "gradient": GRADIENTS, "errors": ERRORS},
     **{"measure": MEASURES, "cells": CELLS, "difference": DIFFERENCES, "strengths": STRENGTHS},
 }
 STATUS_GROUPS = {"finished": ["finished"], "active": ["running", "queued"], "failed": ["failed", "diverged"]}
-NO_RESULT = ("failed", "diverged", "cancelled")  # statuses of runs that ended early
-COLUMN = {"raw": 0, "unit": 3, "cosine": 6}  # of x in Measurements.pairs; y follows, full and on the batch
+NO_RESULT = ("failed", "diverged", "cancelled")  # statuses of runs that ended without a result
+COLUMN = {"raw": 0, "unit": 3, "cosine": 6}  # index of x in Measurements.pairs; y on the full set and on the batch follow
 
 
 @dataclass(frozen=True)
 class View:
-    """What to look at, and on which axes."""
+    """The choices that decide what a figure or table shows."""
 
-    benchmark: str = ""  # of a sweep over several; the first if empty
+    benchmark: str = ""  # which one, if a sweep has several; empty: the first
     axes: Axes = "unit"
-    pair: tuple[int, int] | None = (0, 1)  # (s, t), counted from 0, as in the paper's figure; the mean of all if None
-    after: int | None = None  # the state after that many tasks; the current one if None
-    gradient: Gradient = "full"  # y is ⟨g_t,z⟩ on the whole training set, or ⟨g,z⟩ on the batch
-    errors: Errors = "within"  # error bars: standard errors within or between seeds; a faint line per seed; or none
-    measure: Measure = "acc"  # against strength and in the map; x and y are those of the frontier
-    baseline: str = ""  # the line that others are compared with; `default_baseline` if empty
-    cells: Cells = "differences"  # of the map: to the baseline, or the values themselves
-    difference: Difference = "retention"  # per seed: of y at equal x; at equal strengths; of ACC at the best strength
-    strengths: Strengths = "all"  # in tables: every strength of a line, or the one with the best validation accuracy
-    hide_dominated: bool = False  # draw only the points that no other dominates in the frontier
+    pair: tuple[int, int] | None = (0, 1)  # (s, t), counted from 0, as in the paper's figure; None: mean of all pairs
+    after: int | None = None  # show the state after this many tasks; None: the current state
+    gradient: Gradient = "full"  # y is ⟨g_t,z⟩ on the full training set, or ⟨g,z⟩ on the batch
+    errors: Errors = "within"  # error bars (standard errors within or between seeds), a faint line per seed, or none
+    measure: Measure = "acc"  # of the strength plot and the map; x and y are the axes of the frontier
+    baseline: str = ""  # the line that the others are compared with; empty: `default_baseline`
+    cells: Cells = "differences"  # of the map: differences to the baseline, or the values themselves
+    difference: Difference = "retention"  # per seed: in y at equal x, in a measure at equal strengths, or in the best ACC
+    strengths: Strengths = "all"  # in tables: all strengths of a line, or the one with the best validation accuracy
+    hide_dominated: bool = False  # draw only Pareto-optimal points of the frontier
 
 
 class Measurements(NamedTuple):
-    """What one run has measured so far."""
+    """The measurements of one run so far."""
 
-    pairs: dict[tuple[int, int], list[float]]  # (s, t) → means over the probed steps of task t, at COLUMN
-    R: np.ndarray  # [tasks learned, T]; a row that is missing is NaN, here and in what follows from it
-    mean_accuracy: list[float]  # after each task: mean accuracy on the tasks so far
-    new_accuracy: list[float]  # on each task just after it was learned
+    pairs: dict[tuple[int, int], list[float]]  # (s, t) → means over the probed steps of task t; COLUMN has the order
+    R: np.ndarray  # [tasks learned, T]; a missing row is NaN, and so are values computed from it
+    mean_accuracy: list[float]  # mean accuracy on the tasks so far, after each task
+    new_accuracy: list[float]  # accuracy on each task just after it was learned
 
 
 def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
-    """The runs (a frame of frames.runs) of the view's benchmark with what each has measured.
+    """Add the measurements to the runs (a frame of frames.runs) of the view's benchmark.
 
-    key and lines (`legend_entries`) of its configuration, line (the first of them), family, q; x = ⟨g_s,z⟩ and y = ⟨g_t,z⟩
-    on the view's axes; acc, fwd, bwd after `learned` tasks; curve: mean accuracy after each task. A run that failed,
-    diverged or was cancelled has no measures, except in a view after a task that it did learn. NaN: unknown or not finite.
+    New columns: key and lines (`legend_entries`) of the configuration, line (the first of them), family, q; x = ⟨g_s,z⟩ and
+    y = ⟨g_t,z⟩ on the view's axes; acc, fwd, bwd after `learned` tasks; curve, the mean accuracy after each task. A run
+    that failed, diverged or was cancelled has no measures, except in a view after a task that it did learn. NaN means
+    unknown or not finite.
     """
     runs = runs[runs["benchmark"] == (view.benchmark or benchmarks(runs)[0])] if len(runs) else runs
     runs = _one_per_seed(runs)
-    of_runs = [_measures(measured[run], view) for run in runs["id"]]
-    measures = np.array([values for values, _ in of_runs], float).reshape(-1, len(MEASURES))
-    learned = np.array([len(curve) for _, curve in of_runs], int)
-    if view.after is None:  # a run that did not finish has no result
+    run_values = [_measures(measured[run], view) for run in runs["id"]]
+    measures = np.array([values for values, _ in run_values], float).reshape(-1, len(MEASURES))
+    learned = np.array([len(curve) for _, curve in run_values], int)
+    if view.after is None:  # a run that ended early has no result
         without_result = runs["status"].isin(NO_RESULT)
         learned[without_result], measures[without_result] = 0, np.nan
-    measures[~np.isfinite(measures)] = np.nan  # a diverging run has no place in a plot
+    measures[~np.isfinite(measures)] = np.nan  # a diverging run cannot be drawn
     separate = ~runs["method"].map(shares_network).to_numpy(bool)
-    measures[np.ix_(separate, [MEASURES.index("fwd"), MEASURES.index("bwd")])] = np.nan  # without sharing, no transfer
+    measures[np.ix_(separate, [MEASURES.index("fwd"), MEASURES.index("bwd")])] = np.nan  # no shared network, no transfer
     firsts = runs.drop_duplicates("configuration")
     lines = dict(zip(firsts["configuration"], legend_entries(firsts), strict=True))
     columns: dict[str, Any] = {
@@ -93,16 +94,16 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
         "family": [label.partition("(")[0] for label in runs["label"]],
         "q": runs["strength"].where(runs["method"].map(lambda method: uses(method, "strength"))),
         "learned": learned,
-        "curve": [curve for _, curve in of_runs],
+        "curve": [curve for _, curve in run_values],
         **dict(zip(MEASURES, measures.T, strict=True)),
     }
     return runs.assign(**columns)
 
 
 def _one_per_seed(runs: pd.DataFrame) -> pd.DataFrame:
-    """One run per configuration and seed: a finished one if there is one, and of several the newest.
+    """Keep one run per configuration and seed: the newest finished run, or the newest run if none has finished.
 
-    A sweep that was extended after its code was edited has runs of both versions.
+    A sweep that was extended after an edit of the code has runs of both versions.
     """
     if not runs.duplicated(["configuration", "seed"]).any():
         return runs
@@ -111,16 +112,19 @@ def _one_per_seed(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
-    """One row per configuration among `runs` (a frame of frames.runs), in the order of their first runs.
+    """Return one row per configuration of `runs` (a frame of frames.runs), in the order of their first runs.
 
-    key, line, lines, label, family, q and the fields of its config. x, y, acc, fwd, bwd, each with _std and _sem over seeds
-    and _within, the standard error within seeds (`paired.within_seed_errors`), and validation_acc: all over the seeds that
-    have ended in every configuration with a result (`_of_shared_seeds`). Of acc, or of x if all are answers of the lens,
-    which have no acc: seeds, their number; other_seeds, those that ended here but are left out; is_shared, whether the
-    means are over shared seeds. learned: the most tasks of a seed.
-    by_seed: the values in the means, {seed: {measure: value}}, if the view shows every seed. curve: its mean over seeds;
-    runs, finished, active, failed, progress, seconds; front: not dominated in (x, y) by any other. A value that needs a
-    missing row of R is left out of the means; it is NaN where no seed has it.
+    The columns are
+    - key, line, lines, label, family, q and the fields of the config;
+    - x, y, acc, fwd, bwd, each with its _std and _sem over seeds and its standard error within seeds, _within
+      (`paired.within_seed_errors`), and validation_acc; all are means over shared seeds (`_select_shared_seeds`);
+    - seeds, the number of seeds in the mean of acc (in the mean of x for answers of the lens, which have no acc);
+      other_seeds, the seeds that have ended but are not shared; is_shared, whether the means are over shared seeds;
+    - by_seed, {seed: {measure: value}}, if the view shows every seed;
+    - learned, the largest number of tasks that a seed has learned; curve, the mean of the seeds' curves;
+    - runs, finished, active, failed, progress, seconds; front, whether no other point dominates (x, y).
+
+    A value that needs a missing row of R is left out of the mean; the mean is NaN if no seed has a value.
     """
     runs = run_measures(runs, measured, view)
     which, configurations = pd.factorize(runs["configuration"])
@@ -141,13 +145,13 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
     for name in (*MEASURES, "validation_acc", "progress", "seconds"):
         values = runs[name].to_numpy(float)
         if name in ("acc", "fwd", "bwd"):
-            values = np.where(behind, np.nan, values)  # seeds that learned fewer tasks join later
+            values = np.where(behind, np.nan, values)  # seeds that have learned fewer tasks do not count yet
         if name in MEASURES:
-            values, is_shared = _of_shared_seeds(values, which, seeds, has_ended)
+            values, is_shared = _select_shared_seeds(values, which, seeds, has_ended)
             means[name] = values
             columns[f"{name}_within"] = _errors_within_seeds(values, which, seeds)
         if name == "validation_acc":
-            values, _ = _of_shared_seeds(values, which, seeds, has_ended)
+            values, _ = _select_shared_seeds(values, which, seeds, has_ended)
         columns[name], columns[f"{name}_std"], columns[f"{name}_sem"] = over_seeds(values, which)
         if name == counted:
             columns["seeds"] = np.bincount(which, ~np.isnan(values), len(configurations)).astype(int)
@@ -156,8 +160,8 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
             columns["is_shared"] = is_shared
     if view.errors == "seeds":
         columns["by_seed"] = [
-            {int(seeds[i]): {name: float(means[name][i]) for name in MEASURES} for i in of}
-            for of in _members(which, ~np.isnan(np.array(list(means.values()))).all(axis=0))
+            {int(seeds[i]): {name: float(means[name][i]) for name in MEASURES} for i in members}
+            for members in _members(which, ~np.isnan(np.array(list(means.values()))).all(axis=0))
         ]
     columns["front"] = pareto_front(np.column_stack([columns["x"], columns["y"]]))
     frame = runs.drop_duplicates("configuration").reset_index(drop=True)
@@ -165,31 +169,31 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
 
 
 def runs_to_compare(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View) -> pd.DataFrame:
-    """One row per run and line that it belongs to, as `paired.compare` takes them; a strength per task counts as its mean.
+    """Return one row per run and line for `paired.compare`; strengths per task are replaced by their mean.
 
-    Configurations of which no run has finished or still can are left out, and those with strengths per task whose mean is
-    the strength of another: they have no place of their own on the line.
+    Two kinds of configurations are left out: those whose runs have all failed, diverged or been cancelled, and those with
+    strengths per task whose mean is the strength of another configuration on the same line.
     """
     frame = run_measures(runs, measured, view).explode("lines")
     has_list = np.array([isinstance(q, list | tuple) for q in frame["q"]], bool)
     frame = frame.assign(line=frame["lines"], q=frame["q"].map(mean_strength), is_finished=frame["status"] == "finished")
     has_results = frame["status"].isin(["finished", "running", "queued"]).groupby(frame["configuration"]).transform("any")
-    same_place = frame.groupby(["line", "q"], dropna=False)["configuration"].transform("nunique") > 1
-    return frame.loc[has_results & ~(same_place & has_list), ["line", "label", "q", "seed", "is_finished", *MEASURES]]
+    is_repeated = frame.groupby(["line", "q"], dropna=False)["configuration"].transform("nunique") > 1
+    return frame.loc[has_results & ~(is_repeated & has_list), ["line", "label", "q", "seed", "is_finished", *MEASURES]]
 
 
 def mean_strength(q: float | Sequence[float]) -> float:
-    """Of strengths per task; rounded, so that 0.1 and 0.2 have the same mean as 0.15."""
+    """Return the mean of strengths per task, rounded so that the mean of 0.1 and 0.2 equals 0.15."""
     return round(float(np.mean(q)), 9)
 
 
 def default_baseline(runs: pd.DataFrame) -> str:
-    """GEM, if it is among the lines; otherwise the first of them."""
+    """Return GEM's line if there is one, otherwise the first line."""
     return str(next(iter([*runs.loc[runs["label"] == "GEM", "line"], *runs["line"]]), ""))
 
 
 def seeds_in_words(points: pd.DataFrame) -> str:
-    """Over how many seeds the means are: 4 shared seeds, 2 more in some configurations."""
+    """Describe the seeds of the means, such as "4 shared seeds, 2 more in some configurations"."""
     shared = points.loc[points["is_shared"], "seeds"]
     more = len(set().union(*points["other_seeds"]))
     if shared.empty:
@@ -200,18 +204,18 @@ def seeds_in_words(points: pd.DataFrame) -> str:
 
 @lru_cache(maxsize=20_000)
 def _short_hash(configuration: str) -> str:
-    """It begins with a letter, so that no reader of a file takes it for a number."""
+    """Return a short hash that begins with a letter, so that programs that read files do not take it for a number."""
     return "c" + hashlib.sha256(configuration.encode()).hexdigest()[:8]
 
 
-def _of_shared_seeds(
+def _select_shared_seeds(
     values: np.ndarray, which: np.ndarray, seeds: np.ndarray, has_ended: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The values that count in the means, NaN for others; and which configurations, by number, have means of shared seeds.
+    """Return the values with NaN for seeds that are not shared, and whether each configuration has shared seeds.
 
-    Seeds differ much more than configurations do, so means over different seeds would show differences that are not there.
-    A seed is shared if it ended with a value in every configuration in which any seed did. A configuration of which none
-    ended is shown as far as it is; without a shared seed, so are all.
+    Seeds differ much more than configurations do, so means over different seeds would show differences that do not exist.
+    A seed is shared if it has ended with a value in every configuration in which any seed has. A configuration in which no
+    seed has ended keeps all its values. If there is no shared seed, all configurations keep theirs.
     """
     known = ~np.isnan(values)
     ended = pd.DataFrame({"which": which, "seed": seeds})[known & has_ended].drop_duplicates()
@@ -225,14 +229,14 @@ def _of_shared_seeds(
 
 
 def _members(which: np.ndarray, chosen: np.ndarray) -> list[np.ndarray]:
-    """The rows of each group, by number, that are chosen."""
+    """Return the indices of the chosen rows of each group; `which` holds the group number of each row."""
     rows, count = np.flatnonzero(chosen), which.max(initial=-1) + 1
     rows = rows[np.argsort(which[rows], kind="stable")]
     return np.split(rows, np.searchsorted(which[rows], np.arange(1, count + 1)))[:count]
 
 
 def _errors_within_seeds(values: np.ndarray, which: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-    """Of each configuration, by number, over the seeds that all configurations with a value share; NaN if they are few."""
+    """Standard error per configuration over the seeds that all configurations with a value share; NaN below two seeds."""
     errors = np.full(which.max(initial=-1) + 1, np.nan)
     known = ~np.isnan(values)
     table = pd.DataFrame({"seed": seeds[known], "which": which[known], "value": values[known]})
@@ -243,7 +247,7 @@ def _errors_within_seeds(values: np.ndarray, which: np.ndarray, seeds: np.ndarra
 
 
 def over_seeds(v: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, standard deviation and standard error of the known values of each group, by number; NaN where undefined."""
+    """Mean, standard deviation and standard error per group, without unknown (NaN) values; NaN where undefined."""
     known = ~np.isnan(v)
     n = np.bincount(which, known)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -258,7 +262,7 @@ def benchmarks(runs: pd.DataFrame) -> list[str]:
 
 
 def _measures(run: Measurements, view: View) -> tuple[list[float], list[float]]:
-    """acc, fwd, bwd, x, y, and the curve of mean accuracies."""
+    """Return [acc, fwd, bwd, x, y] and the mean accuracies after each task."""
     curve, new_accuracy = run.mean_accuracy[: view.after], run.new_accuracy[: view.after]
     is_known = len(curve) > 0 if view.after is None else len(curve) == view.after
     acc, fwd = (curve[-1], fmean(new_accuracy)) if is_known else (np.nan, np.nan)
@@ -271,14 +275,14 @@ def _measures(run: Measurements, view: View) -> tuple[list[float], list[float]]:
 
 
 def _mean_curve(curves: list[list[float]]) -> list[float]:
-    """Over the seeds that are known after each task; NaN where none is."""
+    """Average the curves of the seeds after each task; NaN where no seed has a value."""
     after = [[curve[i] for curve in curves if len(curve) > i] for i in range(max(map(len, curves)))]
     known = [[value for value in values if value == value] for values in after]
     return [fmean(values) if values else np.nan for values in known]
 
 
 def by_strength(points: pd.DataFrame) -> pd.DataFrame:
-    """The order in which a line joins its points; a strength per task counts as their mean."""
+    """Sort the points by strength, the order in which a line joins them; strengths per task count as their mean."""
     return points.iloc[np.argsort([np.mean(q) for q in points["q"]], kind="stable")]
 
 
@@ -295,12 +299,12 @@ def best_by_validation(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaders(points: pd.DataFrame) -> pd.DataFrame:
-    """The configurations whose accuracies can be compared: those that learned the most tasks."""
-    judged = points.dropna(subset=["acc"])
-    return judged[judged["learned"] == judged["learned"].max()]
+    """Return the configurations that have learned the most tasks: only their accuracies can be compared."""
+    known = points.dropna(subset=["acc"])
+    return known[known["learned"] == known["learned"].max()]
 
 
 def title(row: Mapping[str, Any] | pd.Series) -> str:
-    """A configuration's line and strength."""
+    """Name a configuration by its line and strength, such as "GEM at q = 0.5"."""
     q = text.strength(row["q"])
     return str(row["line"]) if q == text.MISSING else f"{row['line']} at q = {q}"

@@ -1,4 +1,4 @@
-"""The store as tidy pandas frames: one row per run or per event."""
+"""Read the store into tidy pandas frames: one row per run or per event."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ COLUMNS = (
 
 
 def runs(store: Store, sweep: int | None = None, ids: Sequence[int] | None = None) -> pd.DataFrame:
-    """One row per run of a sweep, or of these, or of all: its status and metrics, and every field of its config.
+    """Return one row per run (of a sweep, with these ids, or all): status, metrics and every field of the config.
 
-    Runs that differ in their seed alone have the same text in `configuration`.
+    Runs that differ only in their seed have the same text in the column `configuration`.
     """
     return with_fields(pd.DataFrame(store.run_values([*COLUMNS, "config"], ids, sweep), columns=[*COLUMNS, "config"]))
 
 
 def with_fields(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with `configuration` and every field of a config in place of the column `config`, stored configs."""
+    """Replace the column `config` (stored configs) by `configuration` and one column per field of a config."""
     configs = pd.DataFrame([_fields(config) for config in frame["config"]], columns=[*RunConfig.model_fields])
     configurations = [configuration_of(config) for config in frame["config"]]
     return pd.concat([frame.drop(columns="config").assign(configuration=configurations), configs], axis=1)
@@ -36,18 +36,18 @@ def with_fields(frame: pd.DataFrame) -> pd.DataFrame:
 
 @lru_cache(maxsize=20_000)
 def _fields(config: str) -> tuple[Any, ...]:
-    """The value of each field in a stored config; a run that an older version stored may lack some."""
+    """Return the value of each field of a stored config; None for fields that the version that stored it did not have."""
     values = json.loads(config)
     return tuple(values.get(name) for name in RunConfig.model_fields)
 
 
 def series(store: Store, run: int, kind: str) -> pd.DataFrame:
-    """One row per event of that kind ("Stepped", "Probed", "TaskLearned") of a run."""
+    """Return one row per event of this kind ("Stepped", "Probed", "TaskLearned") of a run."""
     return pd.DataFrame([data for _, _, data in store.events([run], [kind])])
 
 
 def matrix(store: Store, run: int) -> pd.DataFrame:
-    """R as far as it is known: row i, column j is the accuracy on task j after task i; NaN where a row is missing."""
+    """Return R as far as it is known: row i, column j is the accuracy on task j after task i; a missing row is NaN."""
     events = series(store, run, "TaskLearned")
     if events.empty:
         return pd.DataFrame()
@@ -57,7 +57,7 @@ def matrix(store: Store, run: int) -> pd.DataFrame:
 
 
 def stack_rows(rows: Mapping[int, Sequence[float]], learned: int) -> np.ndarray:
-    """R [learned, T], each row at its task; NaN where a row is missing. Empty if no row is known."""
+    """Build R [learned, T] from its rows by task; a missing row is NaN. Empty if no row is known."""
     if not rows:
         return np.empty((0, 0))
     height = max(learned, max(rows) + 1)
@@ -68,7 +68,7 @@ def stack_rows(rows: Mapping[int, Sequence[float]], learned: int) -> np.ndarray:
 
 
 def speeds(store: Store) -> dict[str, float]:
-    """Seconds per sample measured on this machine with each network: the median over its finished runs."""
+    """Return the seconds per sample of each network on this machine: the median over its finished runs."""
     measured: dict[str, list[float]] = {}
     for config_text, seconds in store.recent_durations():
         try:

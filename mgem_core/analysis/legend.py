@@ -1,4 +1,4 @@
-"""Configurations → the lines of a plot that they belong to, as its legend names them."""
+"""Group configurations into the lines of a plot, and name these lines for the legend."""
 
 from functools import lru_cache
 
@@ -9,13 +9,13 @@ from mgem_core.config import RunConfig
 
 
 def legend_entries(frame: pd.DataFrame) -> list[list[str]]:
-    """The lines that each configuration belongs to, from one row per configuration of a frame of frames.runs.
+    """Return the names of the lines that each configuration belongs to, given one row of frames.runs per configuration.
 
-    A line is named by the label and the fields (but the strength) in which the configurations of that label differ. A
-    configuration to which such a field does not matter (the trigger, at strength 0) belongs to every line that it fits.
+    A line is named by its label and by the fields, except the strength, in which configurations of this label differ. A
+    configuration to which such a field does not matter (such as the trigger at strength 0) belongs to every line that fits.
     """
-    fields_apart = [name for name in RunConfig.model_fields if name not in ("benchmark", "strength", "seed")]
-    rows = frame[["label", *fields_apart]].to_dict("records")
+    line_fields = [name for name in RunConfig.model_fields if name not in ("benchmark", "strength", "seed")]
+    rows = frame[["label", *line_fields]].to_dict("records")
     relevant = [_relevant_fields(text) for text in frame["configuration"]]
     known = [{name: _value(value) for name, value in row.items() if not _is_missing(value)} for row in rows]
     values: dict[str, dict[str, set[str]]] = {row["label"]: {} for row in rows}
@@ -35,13 +35,13 @@ def legend_entries(frame: pd.DataFrame) -> list[list[str]]:
 
 
 def _title(line: dict[str, str]) -> str:
-    """GEM · trigger always"""
+    """Name a line, such as "GEM · trigger always"."""
     return " · ".join([line["label"], *(f"{name.replace('_', ' ')} {line[name]}" for name in line if name != "label")])
 
 
 @lru_cache(maxsize=20_000)
 def _relevant_fields(configuration: str) -> frozenset[str]:
-    """The fields that matter to a configuration; none if this version does not know it."""
+    """Return the fields that matter to a configuration; none if this version cannot read it."""
     try:
         return frozenset(RunConfig.model_validate_json(configuration).relevant_fields())
     except ValidationError:
@@ -49,10 +49,10 @@ def _relevant_fields(configuration: str) -> frozenset[str]:
 
 
 def _is_missing(value: object) -> bool:
-    """A run of an older version may lack a field."""
+    """Test for None and NaN: runs of older versions may lack a field."""
     return value is None or value != value
 
 
 def _value(value: object) -> str:
-    """A field's value as the command line takes it."""
+    """Write a field's value as the command line takes it."""
     return ",".join(f"{name}={number}" for name, number in value.items()) if isinstance(value, dict) else str(value)

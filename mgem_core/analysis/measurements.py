@@ -1,4 +1,4 @@
-"""What runs have measured so far, read from the store, with a cache that reads only those runs again that advanced."""
+"""Read the measurements of runs from the store, with a cache that reads a run again only after it has advanced."""
 
 import threading
 from collections import OrderedDict
@@ -15,10 +15,9 @@ from mgem_core.store import Store
 
 
 class MeasurementCache:
-    """The measurements of runs of one store or several; threads may share it.
+    """A least-recently-used cache of measurements, for one or several stores; threads may share it.
 
-    It keeps `most` runs, or all those of the last call if they are more; those that were not requested for the longest
-    time are dropped first.
+    It holds up to `most` runs, or all runs of the last call if these are more.
     """
 
     def __init__(self, most: int = 20_000) -> None:
@@ -27,7 +26,7 @@ class MeasurementCache:
         self._lock = threading.Lock()
 
     def read(self, store: Store, runs: Sequence[int]) -> dict[int, Measurements]:
-        states = _states(store, runs)  # before the events: what arrives in between is read again by the next call
+        states = _states(store, runs)  # read before the events, so that later events are read by the next call
         with self._lock:
             known = {run: self._known.get(name) for run, (name, _) in states.items()}
         measured = {run: entry[1] for run, entry in known.items() if entry and entry[0] == states[run][1]}
@@ -43,7 +42,7 @@ class MeasurementCache:
 
 
 def _states(store: Store, runs: Sequence[int]) -> dict[int, tuple[tuple[int, float], object]]:
-    """Run → what identifies it, in this store and in one that may replace it, and how far it has come."""
+    """Return each run's identity, which differs from that of a run with the same id in another store, and its state."""
     columns = ("id", "created", "key", "started", "ended", "status", "attempts", "task", "step")
     return {row[0]: (row[:2], row[2:]) for row in store.run_values(columns, runs)}
 
@@ -68,8 +67,8 @@ def _mean_products(pairs: dict[tuple[int, int], list[list[float]]]) -> dict[tupl
 
 
 def _products(probed: dict[str, Any]) -> list[list[float]]:
-    """One probed step, for each past task: ⟨g_s,z⟩, ⟨g_t,z⟩ and ⟨g,z⟩, raw, per unit ‖z‖, and as cosines."""
-    if "batch_z" not in probed:  # of an older version, which measured the current task on the batch alone
+    """Return for each past task of a probed step ⟨g_s,z⟩, ⟨g_t,z⟩ and ⟨g,z⟩: raw, per unit ‖z‖, and as cosines."""
+    if "batch_z" not in probed:  # an older version measured the current task on the batch only
         probed = {**probed, "gt_z": np.nan, "norm_gt": np.nan, "batch_z": probed["gt_z"], "norm_g": probed["norm_gt"]}
     norm_z = probed["norm_z"] or np.nan
     rows = []
@@ -82,13 +81,13 @@ def _products(probed: dict[str, Any]) -> list[list[float]]:
 
 
 def measurements(pairs: dict[tuple[int, int], list[float]], R: np.ndarray) -> Measurements:
-    """From the mean products of each pair of tasks and the rows of R that are known."""
+    """Build Measurements from the mean products of each pair of tasks and the known rows of R."""
     rows = R.tolist()
     mean_accuracy = [fmean(row[: i + 1]) for i, row in enumerate(rows)]
     return Measurements(pairs, R, mean_accuracy, [row[i] for i, row in enumerate(rows)])
 
 
 def points(store: Store, runs: pd.DataFrame, view: View, cache: MeasurementCache | None = None) -> pd.DataFrame:
-    """`aggregate.points` of the runs in a frame of frames.runs."""
+    """Return `aggregate.points` for the runs in a frame of frames.runs."""
     ids = runs["id"].tolist()
     return aggregate.points(runs, cache.read(store, ids) if cache else read_measurements(store, ids), view)

@@ -1,4 +1,4 @@
-"""Paired comparisons of lines with a baseline: differences within each seed, their interval, and what they can tell.
+"""Compare lines with a baseline by paired differences within seeds: mean, 95 % confidence interval, significance.
 
 Differences between seeds are many times larger than differences between methods, so nothing is compared across seeds.
 Pure functions on frames with one row per run: line, q, seed, is_finished and the measures x, y, acc, fwd, bwd.
@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mgem_core.text import signed
+from mgem_core.text import pluralize, signed
 
-LEAST_SEEDS = 4  # below, nothing is called distinguishable
+LEAST_SEEDS = 4  # with fewer shared seeds, nothing is called significant
+SEEDS_NEEDED = f"At least {LEAST_SEEDS} shared seeds are needed to compare them."
 LEVEL = 0.05
-INTERPOLATION_ERROR = 0.0025  # of y; measured between the default strengths
-MOST = 0.75  # of the range; where two lines share less, a sentence says how much
-GRID = 101  # places at which two curves are compared
-EXACT_SEEDS = 16  # up to so many, all sign flips are tried; beyond, SAMPLED_FLIPS of them
+INTERPOLATION_ERROR = 0.0025  # relative error of y, measured between the default strengths
+MOST = 0.75  # share of the range of x; if two lines have less of it in common, the sentence says how much
+GRID = 101  # number of values of x at which two curves are compared
+EXACT_SEEDS = 16  # up to this many seeds, all sign flips are tried; with more, SAMPLED_FLIPS of them
 SAMPLED_FLIPS = 65536
 ESTIMATES = ("at_equal_x", "fwd_at_equal_bwd", "acc", "fwd", "bwd", "best_acc")  # fields of Verdict
 Floats = NDArray[np.float64]
@@ -27,22 +28,22 @@ Table = dict[str, Floats]
 
 
 class Estimate(NamedTuple):
-    """A mean difference over seeds with its 95 % interval (Student's t, widened by `margin` where there is one)."""
+    """A mean difference over seeds with its 95 % confidence interval (Student's t, plus the margin if there is one)."""
 
     mean: float
     low: float
     high: float
-    p: float  # exact, by flipping the signs of the seeds' differences
-    p_t: float  # of Student's t; what Holm's correction is applied to
+    p: float  # exact sign-flip test
+    p_t: float  # Student's t test; Holm's correction is applied to this one
     seeds: int
 
 
 class Differences(NamedTuple):
-    """A difference of two lines in each seed that they share."""
+    """The difference of two lines in each shared seed."""
 
     values: Floats  # [seeds]; NaN: unknown
-    margin: float = 0.0  # that a difference must exceed to count as one
-    common: float = 1.0  # the share of the range that both lines cover
+    margin: float = 0.0  # a smaller difference counts as none
+    common: float = 1.0  # share of the range of x that both lines cover
 
     def estimate(self) -> Estimate | None:
         return estimate(self.values, self.margin)
@@ -50,25 +51,25 @@ class Differences(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A line against the baseline. Differences are line minus baseline."""
+    """The comparison of a line with the baseline. All differences are line minus baseline."""
 
     line: str
     baseline: str
     seeds: tuple[int, ...]
-    at_equal_x: Estimate | None  # of y, in percent of the baseline's; None if the curves share no range of x
-    common: float  # the share of the range of x that both curves cover
+    at_equal_x: Estimate | None  # in y, in percent of the baseline's y; None if the curves share no range of x
+    common: float  # share of the range of x that both curves cover
     fwd_at_equal_bwd: Estimate | None  # in points
-    acc: Estimate | None  # at equal strengths, in points; likewise fwd and bwd
+    acc: Estimate | None  # at equal strengths, in points; as are fwd and bwd
     fwd: Estimate | None
     bwd: Estimate | None
-    best_acc: Estimate | None  # at each line's best strength, chosen on the other seeds
-    distinguishable: bool = False  # by the decisive difference
-    distinct: frozenset[str] = frozenset()  # the names of all estimates whose corrected interval excludes zero
-    comparisons: int = 1  # lines that were compared with the baseline, for which Holm's method corrects
+    best_acc: Estimate | None  # at each line's best strength, chosen on other seeds
+    distinguishable: bool = False  # whether the decisive difference is significant
+    distinct: frozenset[str] = frozenset()  # names of all significant estimates, after Holm's correction
+    comparisons: int = 1  # number of lines compared with the baseline, for Holm's correction
 
     @property
     def decisive(self) -> str:
-        """The name of the difference at equal x; for a line without a range of x (or of strengths), of that in best ACC."""
+        """The name of the main estimate: at equal x or, if the curves share no range of x, ACC at the best strength."""
         return "at_equal_x" if self.at_equal_x else "best_acc"
 
     def estimate(self, name: str) -> Estimate | None:
@@ -76,16 +77,16 @@ class Verdict:
 
 
 def in_words(verdict: Verdict) -> str:
-    """What the data tell of a line and the baseline, in one sentence."""
+    """Describe a verdict in one sentence, or two if there are too few seeds."""
     line, baseline, seeds, found = verdict.line, verdict.baseline, len(verdict.seeds), verdict.estimate(verdict.decisive)
     if seeds < LEAST_SEEDS:
-        few = f"{seeds} shared seed{'' if seeds == 1 else 's'}" if seeds else "no shared seed"
-        return f"{line} and {baseline} have {few}; it takes at least {LEAST_SEEDS} to tell a difference."
+        few = pluralize(seeds, "shared seed") if seeds else "no shared seed"
+        return f"{line} and {baseline} have {few}. {SEEDS_NEEDED}"
     if found is None:
-        return f"{line} and {baseline} cannot be compared: they have no common range, or an unknown result."
+        return f"{line} and {baseline} cannot be compared: their curves have no common range of x, or a result is missing."
     more = "more" if found.mean > 0 else "less"
-    is_same = abs(found.mean) < 0.05 and not verdict.distinguishable  # what rounds to zero has no direction
-    interval = f"95 %: {signed(found.low)} … {signed(found.high)}, {seeds} seeds"
+    is_same = abs(found.mean) < 0.05 and not verdict.distinguishable  # the mean rounds to zero
+    interval = f"95 % CI {signed(found.low)} to {signed(found.high)}, {seeds} seeds"
     if verdict.at_equal_x:
         where = "" if verdict.common >= MOST else f", over the {100 * verdict.common:.0f} % of the range that both cover"
         amount = "as much as" if is_same else f"{abs(found.mean):.1f} % {more} than"
@@ -95,14 +96,14 @@ def in_words(verdict: Verdict) -> str:
         amount = "the same ACC as" if is_same else f"{abs(found.mean):.1f} points {more} ACC than"
         sentence = f"{line} ends with {amount} {baseline} ({best}; {interval})"
     if verdict.distinguishable:
-        return f"{sentence}."
-    excludes_zero = found.low > 0 or found.high < 0  # but not the wider interval that several comparisons need
-    reason = f", because {verdict.comparisons} lines were compared" if excludes_zero else ""
-    return f"{sentence}: no difference can be told{reason}."
+        return f"{sentence}: significant."
+    excludes_zero = found.low > 0 or found.high < 0  # the interval of a single comparison, before Holm's correction
+    correction = f" after correction for {verdict.comparisons} comparisons" if excludes_zero else ""
+    return f"{sentence}: not significant{correction}."
 
 
 def shared_seeds(runs: pd.DataFrame, lines: Sequence[str]) -> list[int]:
-    """The seeds with which every configuration (line and strength) of these lines has finished."""
+    """Return the seeds with which every configuration (line and strength) of these lines has finished."""
     chosen = runs[runs["line"].isin(lines)]
     which = chosen.groupby(["line", "q"], dropna=False).ngroup()
     finished = pd.DataFrame({"seed": chosen["seed"], "which": which})[chosen["is_finished"]].drop_duplicates()
@@ -111,9 +112,9 @@ def shared_seeds(runs: pd.DataFrame, lines: Sequence[str]) -> list[int]:
 
 
 def within_seed_errors(values: Floats) -> Floats:
-    """Standard errors within seeds of values [seeds, configurations]: Cousineau's, with Morey's correction.
+    """Standard errors within seeds of values [seeds, configurations] after Cousineau, with Morey's correction.
 
-    Each seed's mean over the configurations is removed, so that what all configurations of a seed share does not count.
+    Each seed's mean over the configurations is removed, so that differences between seeds do not count.
     """
     seeds, count = values.shape
     if seeds < 2 or count < 2:
@@ -123,7 +124,7 @@ def within_seed_errors(values: Floats) -> Floats:
 
 
 def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
-    """Every other line against the baseline, over the seeds that all lines share."""
+    """Compare every other line with the baseline, over the seeds that all lines share."""
     seeds, tables = shared_tables(runs)
     if baseline not in tables:
         return []
@@ -136,7 +137,7 @@ def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
         replace(
             verdict,
             distinguishable=decisive[i],
-            distinct=frozenset(n for n in ESTIMATES if (decisive if n == verdict.decisive else others[n])[i]),
+            distinct=frozenset(name for name in ESTIMATES if (decisive if name == verdict.decisive else others[name])[i]),
             comparisons=len(verdicts),
         )
         for i, verdict in enumerate(verdicts)
@@ -144,14 +145,14 @@ def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
 
 
 def excluding_zero(estimates: Sequence[Estimate | None]) -> list[bool]:
-    """Of each line's estimate: does its interval exclude zero, after Holm's correction over the lines?"""
+    """Test for each line's estimate whether it is significant after Holm's correction for the number of lines."""
     return [p < LEVEL for p in holm([found.p_t if found else 1.0 for found in estimates])]
 
 
 def shared_tables(runs: pd.DataFrame) -> tuple[list[int], dict[str, Table]]:
-    """The seeds that all lines share, and of each line a table with their values; no table if there is no such seed.
+    """Return the seeds that all lines share and a table of each line's values; no tables if no seed is shared.
 
-    A table holds measure → values [seeds, strengths], by seed and strength.
+    A table maps each measure to its values [seeds, strengths], sorted by seed and strength.
     """
     lines = list(dict.fromkeys(runs["line"]))
     seeds = shared_seeds(runs, lines)
@@ -160,7 +161,7 @@ def shared_tables(runs: pd.DataFrame) -> tuple[list[int], dict[str, Table]]:
     names = ("q", "x", "y", "acc", "fwd", "bwd")
     rows = {line: shared[shared["line"] == line] for line in lines} if seeds else {}
     return seeds, {
-        line: {name: of[name].to_numpy(float).reshape(len(seeds), -1) for name in names} for line, of in rows.items()
+        line: {name: group[name].to_numpy(float).reshape(len(seeds), -1) for name in names} for line, group in rows.items()
     }
 
 
@@ -182,8 +183,11 @@ def _verdict(line: str, baseline: str, tables: dict[str, Table], seeds: Sequence
 
 
 def seed_differences(one: Table, other: Table, kind: str) -> Differences:
-    """What each seed says of two lines: of y at equal x, in percent ("retention"); of acc, fwd or bwd at equal strengths;
-    or of ACC at each line's best strength ("best"), in points."""
+    """Differences of two lines in each seed.
+
+    `kind` is "retention" (y at equal x, in percent), "acc", "fwd" or "bwd" (at equal strengths, in points), or "best" (ACC
+    at each line's best strength, in points).
+    """
     if kind == "retention":
         return _at_equal(one, other, "x", "y", relative=True)
     if kind == "best":
@@ -192,7 +196,7 @@ def seed_differences(one: Table, other: Table, kind: str) -> Differences:
 
 
 def _at_equal(one: Table, other: Table, x: str, y: str, relative: bool = False) -> Differences:
-    """Mean differences in y at equal x over the range that both curves cover, and how much of the whole that is."""
+    """Mean differences in y at equal x, over the range of x that both curves cover."""
     curves = [np.stack([table[x], table[y]], axis=2) for table in (one, other)]  # [seeds, strengths, 2]
     found = [curve_difference(*pair) for pair in zip(*curves, strict=True)]
     differences, shares, levels = map(np.array, zip(*found, strict=True))
@@ -203,9 +207,9 @@ def _at_equal(one: Table, other: Table, x: str, y: str, relative: bool = False) 
 
 
 def at_each_strength(one: Table, other: Table, measure: str) -> Floats:
-    """Differences [seeds, strengths of `one`] at the same strength; NaN where `other` lacks it.
+    """Differences [seeds, strengths of `one`] at equal strengths; NaN at strengths that `other` does not have.
 
-    A line without strengths has the same value at all of them.
+    If `other` has no strength, its single value is used at every strength.
     """
     q, q_other = one["q"][0], other["q"][0]
     is_same = (q[:, None] == q_other) | np.isnan(q_other)
@@ -214,7 +218,7 @@ def at_each_strength(one: Table, other: Table, measure: str) -> Floats:
 
 
 def at_equal_strength(one: Table, other: Table, measure: str) -> Floats:
-    """Per seed, the mean difference over the strengths that both lines have; NaN if there is none."""
+    """Mean difference per seed over the strengths that both lines have; NaN if they share none."""
     _, first, second = np.intersect1d(one["q"][0], other["q"][0], return_indices=True)
     if not len(first):
         return np.full(len(one["q"]), np.nan)
@@ -222,7 +226,7 @@ def at_equal_strength(one: Table, other: Table, measure: str) -> Floats:
 
 
 def at_best_strength(acc: Floats) -> Floats:
-    """ACC [seeds, strengths] → per seed, that at the strength which is best on the mean of all other seeds."""
+    """Return each seed's ACC at the strength with the best mean over the other seeds, from ACC [seeds, strengths]."""
     if len(acc) < 2 or np.isnan(acc).any():
         return np.full(len(acc), np.nan)
     others = acc.sum(axis=0) - acc
@@ -230,9 +234,10 @@ def at_best_strength(acc: Floats) -> Floats:
 
 
 def curve_difference(one: Floats, other: Floats) -> tuple[float, float, float]:
-    """Mean difference in y at equal x of two curves [points, 2], the share of the range in common, mean |y| of `other`.
+    """Compare two curves [points, 2] over the range of x that both cover.
 
-    The difference is NaN where the curves have no range of x in common, or a point is unknown.
+    Return the mean difference in y at equal x, the share of the whole range of x that is common, and mean |y| of `other`.
+    The difference is NaN if there is no common range or a point is unknown.
     """
     if np.isnan(one).any() or np.isnan(other).any() or min(len(one), len(other)) < 2:
         return np.nan, 0.0, np.nan
@@ -246,19 +251,19 @@ def curve_difference(one: Floats, other: Floats) -> tuple[float, float, float]:
 
 
 def upper_envelope(curve: Floats, places: Floats) -> Floats:
-    """y of a curve [points, 2] at these x: the largest of its linear pieces there (one, if x grows along the curve)."""
+    """Interpolate a curve [points, 2] linearly at these x; where several pieces cover an x, the largest y counts."""
     (x0, y0), (x1, y1) = curve[:-1].T, curve[1:].T
     with np.errstate(divide="ignore", invalid="ignore"):
         along = (places[:, None] - x0) / (x1 - x0)
         y = np.where((along >= 0) & (along <= 1), y0 + along * (y1 - y0), -np.inf)
     y = np.where((x0 == x1) & (places[:, None] == x0), np.maximum(y0, y1), y)
-    best = y.max(axis=1)
-    return np.where(np.isfinite(best), best, np.interp(places, *curve[np.argsort(curve[:, 0])].T))  # rounding at the ends
+    best = y.max(axis=1)  # −∞ where rounding leaves an end outside of all pieces
+    return np.where(np.isfinite(best), best, np.interp(places, *curve[np.argsort(curve[:, 0])].T))
 
 
 def estimate(differences: Floats, margin: float = 0.0) -> Estimate | None:
-    """Mean, interval and p of paired differences [seeds]; differences of at most `margin` count as none."""
-    from scipy.special import stdtr, stdtrit  # takes a third of a second, which most commands need not wait for
+    """Mean, confidence interval and p of paired differences [seeds]; a mean of at most `margin` counts as no difference."""
+    from scipy.special import stdtr, stdtrit  # takes a third of a second to import; most commands do not need it
 
     n = len(differences)
     if n == 0 or not np.isfinite(differences).all():
@@ -267,14 +272,14 @@ def estimate(differences: Floats, margin: float = 0.0) -> Estimate | None:
     if n == 1:
         return Estimate(mean, -np.inf, np.inf, 1.0, 1.0, 1)
     error = float(differences.std(ddof=1)) / np.sqrt(n)
-    reach = float(stdtrit(n - 1, 1 - LEVEL / 2)) * error + margin
+    half_width = float(stdtrit(n - 1, 1 - LEVEL / 2)) * error + margin
     beyond = max(abs(mean) - margin, 0.0)
     p_t = float(2 * stdtr(n - 1, -beyond / error)) if error > 0 else float(beyond == 0)
-    return Estimate(mean, mean - reach, mean + reach, sign_flip_p(differences), p_t, n)
+    return Estimate(mean, mean - half_width, mean + half_width, sign_flip_p(differences), p_t, n)
 
 
 def sign_flip_p(differences: Floats) -> float:
-    """Two-sided p of a mean difference: how often it is as large when the signs of the differences are flipped at will."""
+    """Two-sided p of the mean difference: the share of sign flips for which the absolute mean is at least as large."""
     n = len(differences)
     if n <= EXACT_SEEDS:
         signs = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
@@ -285,7 +290,7 @@ def sign_flip_p(differences: Floats) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction for several comparisons: p-values that can each be held against one level."""
+    """Correct p-values for multiple comparisons by Holm's method."""
     order = np.argsort(p_values, kind="stable")
     corrected, largest = np.empty(len(p_values)), 0.0
     for rank, i in enumerate(order):

@@ -1,7 +1,8 @@
-"""The figures that can be exported. A new one is one new file here that calls `register`, and its test.
+"""The figures that can be exported. To add one, write a file here that calls `register`, and its test.
 
-Importing a file must import neither plotly nor matplotlib, which take long: figures import them inside their functions.
-Code that figures share is in the files with an underscore.
+In: a `Selection` of stored runs. Out: a frame with its data, a plotly figure for the screen, a matplotlib figure for paper,
+and files. A figure imports plotly and matplotlib inside its functions, because these imports are slow. Files whose names
+begin with an underscore hold code that several figures share.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from mgem_core.analysis.aggregate import View
     from mgem_core.figures.selection import Selection
 
-PlainFigure = dict[str, Any]  # a plotly figure as plain data: a list of traces, and the layout
-FORMATS = {  # as the command line writes them, and as menus do
+PlainFigure = dict[str, Any]  # a plotly figure as a dictionary: a list of traces, and the layout
+FORMATS = {  # name on the command line → title in menus
     **{"png": "PNG", "svg": "SVG", "pdf": "PDF", "html": "HTML", "csv": "CSV", "latex": "LaTeX"},
     **{"json": "JSON", "parquet": "Parquet"},
 }
@@ -29,24 +30,24 @@ FORMATS = {  # as the command line writes them, and as menus do
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: its data, and a function for each version of it. The versions that it has decide its formats."""
+    """A figure: its data, and a function for each version. The versions that it has decide its formats."""
 
-    name: str  # as the command line writes it
+    name: str  # on the command line
     title: str  # in menus
-    # Does `data` (or `document`) raise no UsageError? Pages ask at every rerun, so the answer must be quick.
+    # Whether `data` (or `document`) works without a UsageError. Pages call it in every rerun, so it must be quick.
     is_available: Callable[[Selection], bool]
-    # All that the versions show. If there is nothing: UsageError("nothing to show yet: no run has ….")
+    # Everything that the versions show. Without data, raise UsageError("nothing to show yet: no run has ….")
     data: Callable[[Selection], pd.DataFrame] | None = None
-    tidy: Callable[[pd.DataFrame, View], pd.DataFrame] = lambda data, view: data  # the data as csv, json and parquet
-    screen: Callable[[pd.DataFrame, View], PlainFigure | go.Figure] | None = None  # html; pages may draw it, too
-    printed: Callable[[pd.DataFrame, View], matplotlib.figure.Figure] | None = None  # png, svg, pdf; see _print.py
-    latex: Callable[[pd.DataFrame, View, str], str] | None = None  # a table; the text names the source of the numbers
-    document: Callable[[Selection], Any] | None = None  # json of a figure that has no data
-    uses_view: bool = True  # it shows the benchmark and the task of the view; otherwise, all runs as they are
-    name_parts: Callable[[View], list[str]] = lambda view: []  # parts of the names of its files, besides benchmark and task
-    place: int | None = None  # among the plots of a sweep on the page Explore; None: it is not there
-    controls: tuple[str, ...] = ()  # fields of the view that only some plots use, and this one does
-    subtitle: Callable[[pd.DataFrame, View], str] = lambda data, view: ""  # what the page says of it besides its title
+    tidy: Callable[[pd.DataFrame, View], pd.DataFrame] = lambda data, view: data  # the data for csv, json and parquet
+    screen: Callable[[pd.DataFrame, View], PlainFigure | go.Figure] | None = None  # for html, and for pages
+    printed: Callable[[pd.DataFrame, View], matplotlib.figure.Figure] | None = None  # for png, svg, pdf; see _print.py
+    latex: Callable[[pd.DataFrame, View, str], str] | None = None  # a table; the string names the source
+    document: Callable[[Selection], Any] | None = None  # for json, if there is no data
+    uses_view: bool = True  # False: it shows all runs, whatever benchmark and task the view has
+    name_parts: Callable[[View], list[str]] = lambda view: []  # parts of file names, besides benchmark and task
+    place: int | None = None  # position among the plots on the page Explore; None: not shown there
+    controls: tuple[str, ...] = ()  # fields of the view that this plot uses, but not every plot
+    subtitle: Callable[[pd.DataFrame, View], str] = lambda data, view: ""  # text next to the title on the page
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ def register(figure: Figure) -> None:
 
 
 def load_figures() -> None:
-    """Import every file of this folder, so that each figure registers itself; those with the most formats come first."""
+    """Import every file of this folder, so that each registers its figure; those with the most formats come first."""
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"{__name__}.{module.name}")
@@ -76,13 +77,13 @@ def load_figures() -> None:
 
 
 def sweep_plots() -> dict[str, Figure]:
-    """The figures that the page Explore offers, in their order there."""
+    """Return the figures that the page Explore offers, in their order there."""
     found = sorted((figure.place, name) for name, figure in FIGURES.items() if figure.place is not None)
     return {name: FIGURES[name] for _, name in found}
 
 
 def mark_points(figure: PlainFigure, keys: Collection[str]) -> PlainFigure:
-    """The figure with larger points, in a thick rim, where their keys are among these."""
+    """Return the figure with larger, thick-rimmed markers for the points with these keys."""
 
     def marked(trace: dict[str, Any]) -> dict[str, Any]:
         if "marker" not in trace or not chosen.intersection(trace.get("customdata", ())):

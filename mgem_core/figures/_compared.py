@@ -1,4 +1,4 @@
-"""What figures share that compare lines with a baseline, within seeds."""
+"""Code shared by the figures that compare lines with a baseline within seeds."""
 
 from typing import NamedTuple
 
@@ -7,21 +7,21 @@ import pandas as pd
 from mgem_core.analysis import aggregate, paired
 from mgem_core.errors import UsageError
 from mgem_core.figures.selection import Selection, check_choice
-from mgem_core.figures.style import line_styles
+from mgem_core.figures.style import family, line_styles
 
 
 class Comparison(NamedTuple):
     baseline: str
-    seeds: list[int]  # that all lines share
-    tables: dict[str, paired.Table]  # of every line
-    lines: pd.DataFrame  # line, label and family of each, in the order of legends
+    seeds: list[int]  # the seeds that all lines share
+    tables: dict[str, paired.Table]  # line → its values
+    lines: pd.DataFrame  # line, label and family of each line, in the order of the legend
 
 
 def read_comparison(selection: Selection) -> Comparison:
-    """A UsageError if there is no second line, or no shared seed."""
+    """Read the runs to compare; raise a UsageError if there is only one line or no shared seed."""
     rows = selection.runs_to_compare()
     lines = rows.drop_duplicates("line")[["line", "label"]]
-    lines = lines.assign(family=[label.partition("(")[0] for label in lines["label"]])
+    lines = lines.assign(family=lines["label"].map(family))
     baseline = selection.view.baseline or aggregate.default_baseline(rows)
     if len(lines):
         check_choice("baseline", baseline, list(lines["line"]))

@@ -1,7 +1,7 @@
-"""Where labels fit in a plot: beside the ends of lines, and along lines of reference, so that none covers another.
+"""Find places for labels in a plot, next to the ends of lines and along reference lines, so that no two overlap.
 
-Places are shares of a plot's width and height, from 0 to 1. A plot on the screen may be wide or narrow, and a label takes
-the same number of pixels in each, so labels are placed for every size that is given.
+A place is given as shares of the plot's width and height, from 0 to 1. A plot on the screen may be wide or narrow, while a
+label always takes the same number of pixels, so labels are placed to fit all given sizes.
 """
 
 from collections.abc import Sequence
@@ -12,28 +12,28 @@ from numpy.typing import NDArray
 
 Size = tuple[float, float]  # width and height, in pixels or points
 Place = tuple[float, float]
-Obstacles = NDArray[np.float64]  # [n, 3]: places, and the room around each
-SCREEN: tuple[Size, ...] = ((450, 300), (210, 300))  # plots on a desktop and on a phone, about
-MARKER, LINE = 7.0, 2.0  # the room that a marker and a line take on each side
-PIECES = 16  # into which a line between two points is cut, to see what it crosses
-OFFSET = 12.0  # of a label from the end of its line
+Obstacles = NDArray[np.float64]  # [n, 3]: x and y of a place, and the space around it
+SCREEN: tuple[Size, ...] = ((450, 300), (210, 300))  # approximate sizes on a desktop and on a phone
+MARKER, LINE = 7.0, 2.0  # the space that a marker and a line take on each side
+PIECES = 16  # number of pieces into which a line between two points is cut to find what it crosses
+OFFSET = 12.0  # distance of a label from the end of its line
 
 
 class Label(NamedTuple):
-    """A label whose lower left corner is so many pixels away from a place."""
+    """A label whose lower left corner is `offset` pixels away from a place."""
 
     place: Place
     offset: Size
     size: Size
 
     def box(self, plot: Size) -> tuple[float, float, float, float]:
-        """Left, bottom, right and top in a plot of this size."""
+        """Return left, bottom, right and top in a plot of this size."""
         left, bottom = (share * whole + shift for share, whole, shift in zip(self.place, plot, self.offset, strict=True))
         return left, bottom, left + self.size[0], bottom + self.size[1]
 
 
 def end_labels(ends: Sequence[Place], sizes: Sequence[Size], plots: Sequence[Size] = SCREEN) -> list[Label]:
-    """Labels to the right of these places, moved up or down, towards the middle, where they would cover another."""
+    """Put labels to the right of these places, and move them up or down, towards the middle, where they would overlap."""
     is_high = sum(y for _, y in ends) > len(ends) / 2
     labels: dict[int, Label] = {}
     for i in sorted(range(len(ends)), key=lambda i: ends[i][1], reverse=is_high):
@@ -56,7 +56,7 @@ def free_label(
     labels: Sequence[Label],
     plots: Sequence[Size] = SCREEN,
 ) -> Label | None:
-    """A label to the upper right of the first of these places where it covers no obstacle and no other label."""
+    """Put a label to the upper right of the first place where it covers nothing; None if there is no such place."""
     for place in places:
         label = Label(place, (2, 1), size)
         boxes = [(label.box(plot), plot) for plot in plots]
@@ -74,14 +74,14 @@ def _covers(box: tuple[float, float, float, float], obstacles: Obstacles, plot: 
 
 
 def along(ends: Sequence[Place], count: int = 25) -> list[Place]:
-    """Places along a line, those near its ends first."""
+    """Return places along a line, beginning with those near its ends."""
     (x0, y0), (x1, y1) = ends
     shares = sorted(np.linspace(0, 1, count), key=lambda share: (min(share, 1 - share), share))
     return [(x0 + share * (x1 - x0), y0 + share * (y1 - y0)) for share in shares]
 
 
 def obstacles_of(points: Sequence[Place], marker: float = MARKER) -> Obstacles:
-    """The markers of a line, and places close to each other between them."""
+    """Return the markers of a line and closely spaced places between them."""
     at = np.array(points, float).reshape(-1, 2)
     shares = np.linspace(0, 1, PIECES, endpoint=False)[:, None, None]
     between = (at[:-1] + shares * (at[1:] - at[:-1])).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Tables in LaTeX."""
+"""Write LaTeX tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
@@ -9,6 +9,7 @@ import pandas as pd
 from mgem_core import text
 from mgem_core.analysis import aggregate
 from mgem_core.analysis.aggregate import View
+from mgem_core.figures import _points
 
 ESCAPED = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -17,7 +18,7 @@ ESCAPED = {
 
 
 def tabular(comment: str, head: Sequence[str], groups: Iterable[Sequence[Sequence[str]]]) -> str:
-    """Groups of rows, whose cells are LaTeX, as a booktabs table with a rule between groups."""
+    """Write groups of rows, whose cells are LaTeX, as a booktabs table with a rule between groups."""
     body = "\\midrule\n".join("".join(f"{' & '.join(row)} \\\\\n" for row in rows) for rows in groups)
     return (
         f"% {comment}; needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}\n\\toprule\n"
@@ -26,9 +27,8 @@ def tabular(comment: str, head: Sequence[str], groups: Iterable[Sequence[Sequenc
 
 
 def points_table(points: pd.DataFrame, view: View, source: str, units: str, columns: Mapping[str, Sequence[str]]) -> str:
-    """A row per configuration: its method, q, and these columns of cells by their titles."""
-    fewest, most = points["runs"].min(), points["runs"].max()
-    seeds = f"{fewest} to {most} seeds" if fewest < most else text.pluralize(most, "seed")
+    """Write a table with a row per configuration: method, q, and the given columns (title → cells)."""
+    seeds = _points.number_of_seeds(points["runs"])
     finished = f"{points['finished'].sum()} of {points['runs'].sum()} runs finished"
     after = f", after task {view.after}" if view.after is not None else ""
     names = [(escape(line), escape(text.strength(q))) for line, q in zip(points["line"], points["q"], strict=True)]
@@ -37,14 +37,14 @@ def points_table(points: pd.DataFrame, view: View, source: str, units: str, colu
 
 
 def accuracy_table(points: pd.DataFrame, view: View, source: str) -> str:
-    """ACC, FWD and BWD of every configuration; the best among those that learned the most tasks are bold."""
+    """Write ACC, FWD and BWD of every configuration; the best among those that learned the most tasks are bold."""
     best = aggregate.leaders(points).index
     columns = {name.upper(): mean_cells(points[name], points[f"{name}_std"], 2, best) for name in ("acc", "fwd", "bwd")}
     return points_table(points, view, source, "percent, mean ± std over seeds", columns)
 
 
 def mean_cells(means: pd.Series, errors: pd.Series, decimals: int, comparable: pd.Index) -> list[str]:
-    """Mean ± error as the screen shows it; in bold, those of the comparable rows that look like the largest of them."""
+    """Write mean ± error as on the screen; the largest rounded means among the comparable rows are bold."""
     rounded = [None if pd.isna(mean) else f"{mean:.{decimals}f}" for mean in means]
     is_comparable = means.index.isin(comparable)
     largest = max(
@@ -61,13 +61,13 @@ def mean_cells(means: pd.Series, errors: pd.Series, decimals: int, comparable: p
 
 
 def decimals_for_four_digits(values: pd.Series) -> int:
-    """So many decimals that the largest number has four digits."""
+    """Return the number of decimals with which the largest number has four digits."""
     largest = values.abs().max()
     return max(0, 3 - floor(log10(largest))) if largest > 0 else 2
 
 
 def percent(value: float) -> str:
-    """Two decimals; halves are rounded up as plotly does on the screen, while Python's formats round them to even."""
+    """Write two decimals, rounding halves up as plotly does on the screen (Python's formats round them to even)."""
     if not isfinite(value):
         return "---"
     return str(Decimal(value).quantize(Decimal("0.01"), ROUND_HALF_UP))

@@ -1,4 +1,4 @@
-"""What figures share that show configurations as points: when there are any, and their columns in files."""
+"""Code shared by the figures that show configurations as points: which points there are, and their columns in files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,20 +15,20 @@ ACCURACIES = {name: name for name in ("acc", "fwd", "bwd")}  # columns of points
 
 
 def products(view: View) -> dict[str, str]:
-    """The columns of the frontier."""
+    """Return the columns of the frontier and their names in files."""
     return {"x": "gs_z", "y": "gt_z" if view.gradient == "full" else "batch_z"}
 
 
 def error_column(name: str, view: View) -> str | None:
-    """The column of this measure's error bars that the view asks for."""
+    """Return the column with this measure's error bars in the view; None without error bars."""
     suffix = {"within": "within", "between": "sem"}.get(view.errors)
     return f"{name}_{suffix}" if suffix and name in MEASURES else None
 
 
 def comparable(points: pd.DataFrame, at: Sequence[str]) -> pd.DataFrame:
-    """The points that are known at these columns.
+    """Return the points with known values in these columns.
 
-    Accuracies after fewer tasks are left out as long as their runs go on: they would be compared with those after more.
+    While runs go on, accuracies after fewer tasks are left out, because they cannot be compared with those after more.
     """
     known = points.dropna(subset=list(at))
     if set(at) & set(ACCURACIES):
@@ -37,24 +37,24 @@ def comparable(points: pd.DataFrame, at: Sequence[str]) -> pd.DataFrame:
 
 
 def drawn(points: pd.DataFrame, view: View, at: Sequence[str]) -> pd.DataFrame:
-    """The points that a plot shows: those that are comparable at these columns, without those that the view hides."""
+    """Return the points that a plot shows: comparable in these columns, and not hidden by the view."""
     known = comparable(points, at)
     return known[known["front"]] if view.hide_dominated and points["front"].any() else known
 
 
 def means_title(points: pd.DataFrame, view: View) -> str:
-    """Over which seeds the means are, and what the error bars show; one seed has none."""
+    """Describe the seeds of the means and the error bars; a single seed has no error bars."""
     errors = error_title(view) if (points["seeds"] > 1).any() else ""
     return ", ".join(filter(None, [seeds_in_words(points), errors]))
 
 
 def is_hollow(points: pd.DataFrame) -> pd.Series:
-    """Points that are not final: their runs go on, or their means are not over the seeds that others have, too."""
+    """Mark the points that are not final: runs go on, or the mean is not over shared seeds."""
     return (points["active"] > 0) | ~points["is_shared"].astype(bool)
 
 
 def seed_lines(rows: Sequence[Mapping[str, Any]], at: tuple[str, str]) -> list[list[tuple[float, float]]]:
-    """A line per seed through its own values at these columns, given the points of a line in their order."""
+    """Return one line per seed through its values in these columns, given the points of a line in their order."""
     seeds = sorted({seed for row in rows for seed in row["by_seed"]})
     places = [
         [tuple(row["by_seed"][seed].get(name, row[name]) for name in at) for row in rows if seed in row["by_seed"]]
@@ -64,13 +64,16 @@ def seed_lines(rows: Sequence[Mapping[str, Any]], at: tuple[str, str]) -> list[l
 
 
 def runs_with_results(selection: Selection) -> list[tuple[int, str]]:
-    """Id and method of the runs that can be in a point; a run without a result only counts after a task that it learned."""
+    """Return id and method of the runs that can be part of a point.
+
+    A run that ended without a result counts only in views after a task that it learned.
+    """
     left_out = NO_RESULT if selection.view.after is None else ()
     return [(run, method) for run, method, status in selection.candidates() if status not in left_out]
 
 
 def has_data(data: Callable[[Selection], pd.DataFrame], selection: Selection) -> bool:
-    """Whether a figure has data, where only computing it can tell."""
+    """Test whether a figure has data by computing it."""
     try:
         data(selection)
     except UsageError:
@@ -79,12 +82,23 @@ def has_data(data: Callable[[Selection], pd.DataFrame], selection: Selection) ->
 
 
 def last_task(view: View) -> int:
-    """The task, counted from 0, that a run must have learned to be in a view."""
+    """Return the task, counted from 0, that a run must have learned to be shown in a view."""
     return 0 if view.after is None else view.after - 1
 
 
+def needed_task(view: View) -> str:
+    """Name the task that a run must have learned to be shown in a view, for reasons such as "no run has learned …"."""
+    return "its first task" if view.after is None else f"task {view.after}"
+
+
+def number_of_seeds(counts: pd.Series) -> str:
+    """Describe numbers of seeds, such as "5 seeds" or "3 to 5 seeds"."""
+    fewest, most = int(counts.min()), int(counts.max())
+    return f"{fewest} to {text.pluralize(most, 'seed')}" if fewest < most else text.pluralize(most, "seed")
+
+
 def known_points(points: pd.DataFrame, needed: list[str], view: View, reason: str) -> pd.DataFrame:
-    """The points; a UsageError with the reason if none of them has all the needed columns."""
+    """Return the points; raise a UsageError with the reason if none has all needed columns."""
     if points[needed].isna().any(axis=1).all():
         when = "yet" if view.after is None else f"after task {view.after}"
         raise UsageError(f"nothing to show {when}: {reason}.")
@@ -92,7 +106,7 @@ def known_points(points: pd.DataFrame, needed: list[str], view: View, reason: st
 
 
 def tidy(points: pd.DataFrame, view: View, measures: Mapping[str, str]) -> pd.DataFrame:
-    """The points with these measures, named for readers of files, and nothing rounded."""
+    """Return the points for a file: these measures under readable names, nothing rounded."""
     has_products = "x" in measures
     frame = points[["key", "benchmark", "line"]].set_axis(["configuration", "benchmark", "method"], axis=1)
     frame["q"] = strengths(points["q"])
@@ -110,7 +124,7 @@ def tidy(points: pd.DataFrame, view: View, measures: Mapping[str, str]) -> pd.Da
 
 
 def strengths(q: pd.Series) -> pd.Series:
-    """Numbers, or all of them as text if some configuration has a strength per task: a column has one type."""
+    """Return strengths as numbers, or all as text if a configuration has strengths per task: a column has one type."""
     if not q.map(lambda one: isinstance(one, list)).any():
         return q.astype(float)
     return q.map(lambda one: text.strength(one) if isinstance(one, list) else None if text.is_missing(one) else str(one))

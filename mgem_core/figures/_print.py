@@ -1,4 +1,4 @@
-"""What printed figures share: one column of a paper wide, fonts embedded, the same bytes every time."""
+"""Code shared by printed figures: as wide as one column of a paper, with embedded fonts, and reproducible to the byte."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.ticker import MaxNLocator
 
 COLUMN, TEXT_WIDTH, HEIGHT = 3.5, 7.0, 2.8  # inches
-LEGEND_ROW = 0.125  # inches that a row of the legend takes
-METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}  # without dates: equal figures, equal files
+LEGEND_ROW = 0.125  # height of a row of the legend, in inches
+METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}  # no dates: equal figures give equal files
 SETTINGS: dict[Any, Any] = {
     **{"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "mgem", "savefig.dpi": 300},
     **{"font.family": ["STIXGeneral", "DejaVu Sans"], "mathtext.fontset": "stix", "font.size": 8, "axes.titlesize": 8},
@@ -35,7 +35,7 @@ _lock = threading.RLock()  # matplotlib's settings and font caches are shared by
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Around all that draws: one thread at a time, with our settings."""
+    """Use our matplotlib settings, in one thread at a time; every function that draws runs inside it."""
     import matplotlib
 
     with _lock, matplotlib.rc_context(SETTINGS):
@@ -44,14 +44,14 @@ def printing() -> Iterator[None]:
 
 @printing()
 def as_bytes(figure: Figure, format: str) -> bytes:
-    """The figure as a png (300 dpi), svg or pdf file: equal figures give equal bytes."""
+    """Return the figure as a png (300 dpi), svg or pdf file; equal figures give equal bytes."""
     file = io.BytesIO()
     figure.savefig(file, format=format, metadata=METADATA[format])
     return file.getvalue()
 
 
 def one_column(x: str, y: str) -> tuple[Figure, Axes]:
-    """Empty axes with these titles."""
+    """Return a figure of one column with empty axes that have these titles."""
     from matplotlib.figure import Figure
 
     figure = Figure((COLUMN, HEIGHT), layout="constrained")
@@ -64,7 +64,7 @@ def one_column(x: str, y: str) -> tuple[Figure, Axes]:
 
 
 def round_numbers() -> MaxNLocator:
-    """Ticks at about six round numbers."""
+    """Return a locator for about six ticks at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(6, steps=[1, 2, 5, 10])
@@ -73,9 +73,9 @@ def round_numbers() -> MaxNLocator:
 def draw_lines(
     axes: Axes, points: pd.DataFrame, view: View, at: tuple[str, str], styles: Mapping[str, LineStyle]
 ) -> list[Line2D]:
-    """Draw every line of points, at these two columns with the view's errors, hollow where they are not final.
+    """Draw every line of points in these two columns, with the view's error bars and hollow markers where not final.
 
-    Its legend entries.
+    Return the entries of the legend.
     """
     from matplotlib.lines import Line2D
 
@@ -94,7 +94,7 @@ def draw_lines(
         if view.errors == "seeds":
             for places in seed_lines(rows.to_dict("records"), at):
                 axes.plot(*zip(*places, strict=True), color=color, lw=0.6, alpha=0.3, zorder=2.1, label="_seed")
-    ranges = [limit() for limit in limits]  # those of the points and seeds: error bars may be cut off
+    ranges = [limit() for limit in limits]  # the ranges of points and seeds; error bars may be cut off
     columns = [error_column(name, view) for name in at]
     for line, rows in rows_of.items() if any(columns) else ():
         dx, dy = (rows[column].to_numpy(float) if column else None for column in columns)
@@ -106,7 +106,7 @@ def draw_lines(
 
 
 def draw_legend(figure: Figure, handles: list[Line2D]) -> None:
-    """Below the axes; the page grows if it has more than three rows."""
+    """Draw the legend below the axes; the page grows if it has more than three rows."""
     longest = max((len(str(handle.get_label())) for handle in handles), default=0)
     columns = 3 if longest <= 20 else 2 if longest <= 32 else 1
     rows = -(-len(handles) // columns)

@@ -1,6 +1,6 @@
-"""What figures on the screen share. They are plain data, as plotly.js takes it.
+"""Code shared by figures on the screen, which are dictionaries in the format of plotly.js.
 
-The dashboard draws them anew every second, and plotly's Python classes would check every value every time.
+The dashboard draws them again every second, and plotly's Python classes would validate every value each time.
 """
 
 import html
@@ -22,12 +22,12 @@ from mgem_core.figures.style import LineStyle, axis_titles, marker_growth, of_fa
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-MOST_LABELS = 12  # lines that are labelled at their ends
-LETTER_PIXELS, LABEL_PIXELS = 6.2, 13  # the width of a letter and the height of a label, about
-HEIGHT, ROW_PIXELS = 420, 20  # of a plot on the page, and of a row at least
-LEGEND_PIXELS = 66  # the room of a legend, in which it can be scrolled
-MOST_IN_SVG = 1000  # points; WebGL draws more of them faster
-NEEDED = [  # columns of points
+MOST_LABELS = 12  # the largest number of lines that are labelled at their ends
+LETTER_PIXELS, LABEL_PIXELS = 6.2, 13  # approximate width of a letter and height of a label
+HEIGHT, ROW_PIXELS = 420, 20  # height of a plot on the page, and least height of a row
+LEGEND_PIXELS = 66  # height of the legend, which can be scrolled
+MOST_IN_SVG = 1000  # points; WebGL draws larger numbers faster
+NEEDED = [  # columns of points that a trace uses
     *("key", "line", "family", "q", "x", "y", "acc", "fwd", "bwd", "hollow"),
     *("seeds", "is_shared", "finished", "runs", "active", "lr", "memory", "tasks", "iterations"),
 ]
@@ -40,7 +40,7 @@ LAYOUT: dict[str, Any] = {
         **{"itemsizing": "constant", "orientation": "h", "x": 0, "maxheight": LEGEND_PIXELS, "font": {"size": 11}},
         **{"yref": "container", "y": 0, "yanchor": "bottom"},
     },
-    "uirevision": "kept",  # zoom and selection outlive new data
+    "uirevision": "kept",  # a constant, so that zoom and selection stay when new data arrives
 }
 
 
@@ -51,10 +51,11 @@ def figure(
     names: Sequence[str] = (),
     references: Mapping[str, Sequence[tuple[float, float]]] | None = None,
 ) -> PlainFigure:
-    """Traces on axes with these titles, which show all points of the lines, and all of their seeds if these are drawn.
+    """Put traces on axes with these titles; the axes cover all points, and the values of single seeds if they are drawn.
 
-    Lines are labelled at their ends, if all those of the sweep, `names`, can be; otherwise there is a legend with a fixed
-    room below. Neither changes while results arrive. `references`: labels of other lines, with the ends of these.
+    Lines are labelled at their ends if all lines of the sweep, `names`, can be; otherwise there is a legend of fixed height
+    below, so that the layout does not change while results arrive. `references` maps the label of each reference line to
+    its two ends.
     """
     lines = [trace for trace in traces if "customdata" in trace]
     shown = [trace for trace in traces if "customdata" in trace or trace.get("meta") == "seeds"]
@@ -72,21 +73,21 @@ def figure(
 
 
 def rows(figure: PlainFigure, count: int, bottom: int) -> PlainFigure:
-    """The figure with room for so many rows, whose names are left of it, and for what is below."""
+    """Return the figure with space for `count` rows, for their names on the left, and for `bottom` pixels below."""
     figure["layout"]["margin"] = {"l": 8, "r": 24, "t": 8, "b": bottom}
     figure["layout"]["height"] = max(HEIGHT, ROW_PIXELS * count + bottom)
     return figure
 
 
 def _range(values: list[float]) -> tuple[float, float]:
-    """The range of an axis: that of the points, not of their error bars, and some room."""
+    """Return the range of an axis: that of the points without their error bars, with a margin."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = 0.08 * (high - low) or 0.5 * abs(high) or 1.0
     return low - room, high + room
 
 
 def _short(name: str) -> str:
-    """GEM · trigger always → GEM"""
+    """Shorten "GEM · trigger always" to "GEM"."""
     return name.partition(" · ")[0]
 
 
@@ -96,7 +97,7 @@ def _annotations(
     has_legend: bool,
     references: Mapping[str, Sequence[tuple[float, float]]],
 ) -> list[dict[str, Any]]:
-    """The name of each line beside its last point, and those of reference lines where there is room for them."""
+    """Label each line next to its last point, and reference lines where there is space."""
 
     def place(x: float, y: float) -> Place:
         return tuple((value - low) / (high - low) for value, (low, high) in zip((x, y), ranges, strict=True))  # type: ignore[return-value]
@@ -111,10 +112,10 @@ def _annotations(
     ]
     drawn = [obstacles_of([place(*point) for point in zip(line["x"], line["y"], strict=True)]) for line in lines]
     others = {name: [place(*end) for end in ends] for name, ends in references.items()}
-    for name, own in others.items():
+    for name, line_ends in others.items():
         size = LETTER_PIXELS * len(name), LABEL_PIXELS - 1
         obstacles = np.vstack([*drawn, *(obstacles_of(others[one], LINE) for one in others if one != name)])
-        if label := free_label(along(own), size, obstacles, labels):
+        if label := free_label(along(line_ends), size, obstacles, labels):
             labels.append(label)
             at = [low + share * (high - low) for share, (low, high) in zip(label.place, ranges, strict=True)]
             found.append({**{"text": name, "x": at[0], "y": at[1]}, **_anchor(label, {"size": 10, "color": "#808080"})})
@@ -134,14 +135,14 @@ def _template() -> dict[str, Any]:
 
 
 def uid(name: str) -> str:
-    """By this, plotly recognizes a line; it makes a CSS selector of it, in which few characters are allowed."""
+    """Return an id by which plotly recognizes a line again, with only those characters that a CSS selector allows."""
     return re.sub(r"[^A-Za-z0-9]", "_", name)
 
 
 def lines(
     points: pd.DataFrame, view: View, at: tuple[str, str], styles: Mapping[str, LineStyle]
 ) -> Iterator[dict[str, Any]]:
-    """A trace per line of points, at these two columns with the view's errors, and beneath it those of its seeds."""
+    """Yield for each line a trace of its seeds, if the view shows them, and of its points with the view's error bars."""
     axes = [title.partition(" · ")[0] for title in axis_titles(view)]
     bars = {axis: column for axis, name in zip("xy", at, strict=True) if (column := error_column(name, view))}
     columns = list(dict.fromkeys([*NEEDED, *at, *bars.values(), *(["by_seed"] if view.errors == "seeds" else [])]))
@@ -159,7 +160,7 @@ def lines(
             **{"x": [row[at[0]] for row in rows], "y": [row[at[1]] for row in rows]},
             "line": {"color": color, "dash": dash, "width": 1.5},
             "marker": {
-                **{"color": color, "opacity": 1.0},  # points of different sizes would be faint otherwise
+                **{"color": color, "opacity": 1.0},  # the default makes points of different sizes transparent
                 "symbol": [f"{symbol}-open" if row["hollow"] else symbol for row in rows],
                 "size": [9 * factor for factor in marker_growth(len(rows))],
                 "line": {"width": [1] * len(rows), "color": color},
@@ -172,7 +173,7 @@ def lines(
 
 
 def _seeds(line: str, seeds: Sequence[Sequence[tuple[float, float]]], color: str) -> dict[str, Any]:
-    """A faint line per seed; a gap parts one from the next."""
+    """Draw a faint line per seed in one trace, with gaps between the seeds."""
     x, y = ([value for seed in seeds for value in (*(point[i] for point in seed), None)] for i in (0, 1))
     look = {"mode": "lines", "line": {"color": color, "width": 1}, "opacity": 0.3, "hoverinfo": "skip"}
     names = {"uid": uid(f"{line} seeds"), "meta": "seeds", "showlegend": False}
@@ -203,7 +204,7 @@ def _number(value: float, form: str) -> str:
 
 
 def as_page(figure: "PlainFigure | go.Figure", title: str) -> bytes:
-    """The figure as a web page that needs no network."""
+    """Return the figure as a web page that works offline."""
     import plotly.io
 
     page = plotly.io.to_html(figure, include_plotlyjs=True, full_html=True, div_id="figure")

@@ -1,7 +1,7 @@
-"""Figure 1 of the paper: which directions GEM allows, and which remain when the memory is split in two.
+"""Figure 1 of the paper: the directions that GEM allows, and those that remain when the memory is split in two.
 
-In a plane: g is the gradient of the new task, the rows are gradients on the memory of the old one, and z is the direction
-nearest to g among those that agree with every row, as the dual problem gives it.
+The picture is a plane: g is the gradient of the new task, the rows are gradients on the memory of the old task, and z is
+the direction nearest to g among those that agree with every row, from the dual problem.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 G_T = np.array([0.25, -0.95])
 HALVES = np.array([[0.1, 0.95], [0.95, 0.25]])  # gradients on the two halves of the memory; ĝ₁ is their mean
-REACH = 1.35  # of the picture, and of the set of directions that is shaded
+REACH = 1.35  # half the width of the picture, and the radius of the shaded set of directions
 SHADE, INK = "rgba(0,114,178,0.16)", "#808080"
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 FORMATS = ("png", "svg", "pdf", "html")
@@ -33,15 +33,15 @@ class Panel(NamedTuple):
     rows: Floats  # [C, 2]
     names: tuple[str, ...]
     z: Floats
-    allowed: tuple[float, float]  # the angles between which a direction agrees with all rows
+    allowed: tuple[float, float]  # the two angles between which a direction agrees with all rows
 
     def arrows(self) -> list[tuple[str, Floats, str]]:
-        """Name, vector and colour of each."""
+        """Return name, vector and colour of each arrow."""
         rows = [(name, row, BLUE) for name, row in zip(self.names, self.rows, strict=True)]
         return [("g", G_T, ORANGE), *rows, ("z", self.z, GREEN)]
 
     def shade(self) -> tuple[list[float], list[float]]:
-        """The outline of the allowed directions, as far as they are shaded."""
+        """Return the outline of the shaded set of allowed directions."""
         arc = np.linspace(*self.allowed, 60)
         x, y = ([0.0, *(REACH * curve(arc)), 0.0] for curve in (np.cos, np.sin))
         return x, y
@@ -60,19 +60,19 @@ def _panel(title: str, rows: Floats, names: tuple[str, ...]) -> Panel:
 
 
 def nearest_allowed(g: Floats, rows: Floats) -> Floats:
-    """z = g + Gᵀv, v from the dual problem at strength 0."""
+    """Return z = g + Gᵀv with v from the dual problem at strength 0."""
     solution = dual.solve_module(rows @ rows.T, rows @ g, float(g @ g), Restriction(strength=0.0))
     return np.asarray(g + rows.T @ solution.v)
 
 
 def allowed_angles(rows: Floats) -> tuple[float, float]:
-    """Between these angles, in radians, ⟨row, z⟩ ≥ 0 for every row: the half-planes of the rows overlap there."""
+    """Return the angles, in radians, between which ⟨row, z⟩ ≥ 0 for every row."""
     angles = np.arctan2(rows[:, 1], rows[:, 0])
     return float(angles.max() - math.pi / 2), float(angles.min() + math.pi / 2)
 
 
 def screen() -> PlainFigure:
-    """The two panels side by side, drawn to the same scale."""
+    """Draw the two panels side by side on the same scale."""
     traces: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
     both = panels()
@@ -106,13 +106,13 @@ def _arrow(name: str, vector: Floats, color: str, axes: dict[str, str]) -> list[
     tail = {"axref": axes["xaxis"], "ayref": axes["yaxis"], "ax": 0, "ay": 0}
     look = {"arrowhead": 3, "arrowwidth": 2, "arrowcolor": color, "showarrow": True, "text": ""}
     length = math.hypot(x, y) or 1.0
-    beside = {"x": x + 0.12 * x / length, "y": y + 0.12 * y / length, "text": name, "showarrow": False}
-    return [{**refs, **tail, **look, "x": x, "y": y}, {**refs, **beside, "font": {"color": color, "size": 14}}]
+    caption = {"x": x + 0.12 * x / length, "y": y + 0.12 * y / length, "text": name, "showarrow": False}
+    return [{**refs, **tail, **look, "x": x, "y": y}, {**refs, **caption, "font": {"color": color, "size": 14}}]
 
 
 @_print.printing()
 def printed() -> matplotlib.figure.Figure:
-    """The same on paper."""
+    """Draw the two panels for paper."""
     from matplotlib.figure import Figure
 
     figure = Figure((_print.COLUMN, 0.58 * _print.COLUMN), layout="constrained")
@@ -141,11 +141,11 @@ def as_file(format: str) -> bytes:
 
 
 def in_words() -> str:
-    """What the split changes here, in numbers that were computed from the drawn vectors."""
+    """Describe the effect of the split in numbers computed from the drawn vectors."""
     whole, split = panels()
     angles = [math.degrees(high - low) for low, high in (whole.allowed, split.allowed)]
-    kept = [round(float(HALVES.mean(axis=0) @ panel.z), 2) + 0.0 for panel in (whole, split)]  # + 0.0: −0 is 0
+    gs_z = [round(float(HALVES.mean(axis=0) @ panel.z), 2) + 0.0 for panel in (whole, split)]  # + 0.0: −0 is 0
     return (
-        f"Here GEM allows {angles[0]:.0f}° of directions, the split memory {angles[1]:.0f}°, and ⟨ĝ₁,z⟩ is {kept[0]:.2f} "
-        f"and {kept[1]:.2f}. Where g agrees with both rows, z is g with and without the split."
+        f"Here GEM allows {angles[0]:.0f}° of directions, the split memory {angles[1]:.0f}°, and ⟨ĝ₁,z⟩ is {gs_z[0]:.2f} "
+        f"and {gs_z[1]:.2f}. Where g agrees with both rows, z is g with and without the split."
     )

@@ -1,4 +1,4 @@
-"""The configurations of runs, and the commands that train the same runs again."""
+"""The configurations of runs, and the commands that repeat them."""
 
 import shlex
 from typing import Any
@@ -15,7 +15,7 @@ def is_available(selection: Selection) -> bool:
 
 
 def document(selection: Selection) -> dict[str, Any]:
-    """The sweep's name and spec; its runs with their configs and results; a command for each."""
+    """Return the sweep's name and spec, and its runs, each with its config, results and command."""
     sweep = selection.sweep_record()
     records = selection.store.run_records(selection.all_runs()["id"].tolist())
     return {
@@ -27,7 +27,7 @@ def document(selection: Selection) -> dict[str, Any]:
 
 
 def command(config: RunConfig) -> str:
-    """The command that trains this run: its benchmark, and what differs from the benchmark's defaults."""
+    """Return the command that trains this run: its benchmark, and the options that differ from the benchmark's defaults."""
     fields: dict[str, Any] = {"benchmark": config.benchmark}
     fields |= {"method": config.method} if config.method != RunConfig.model_fields["method"].default else {}
     for _ in range(2):  # the memory's default depends on other fields

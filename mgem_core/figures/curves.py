@@ -1,4 +1,4 @@
-"""Curves of single runs over their steps, as the dashboard shows them; they are not exported."""
+"""Curves of single runs over their steps, for the dashboard only; they are not exported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw_curves(series: Mapping[str, pd.DataFrame], y: str, title: str, iterations: Mapping[str, int]) -> go.Figure:
-    """The column y of each run over its steps; tasks follow each other, and each has so many iterations in that run."""
+    """Plot column y of each run over its steps, one task after the other; `iterations` holds the steps per task."""
     import plotly.graph_objects as go
 
     figure = go.Figure(_screen.figure([], "step", title))

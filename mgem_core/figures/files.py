@@ -1,4 +1,4 @@
-"""Figures as files: the numbers of the screen, in the formats of papers, spreadsheets and scripts."""
+"""Export figures to files, with the same numbers as on the screen."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from mgem_core.figures.selection import Selection, check_choice
 
 
 def export(selection: Selection, name: str, format: str) -> bytes:
-    """The content of a file with the figure of this name; a UsageError if it cannot be made."""
+    """Return the content of a file with the figure of this name; raise a UsageError if it cannot be made."""
     check_choice("what", name, FIGURES)
     figure = FIGURES[name]
     check_choice(f"format of {name}", format, figure.formats)
@@ -32,7 +32,7 @@ def export(selection: Selection, name: str, format: str) -> bytes:
 
 
 def table_file(frame: pd.DataFrame, format: str) -> bytes:
-    """The frame as csv, json (a list of records) or parquet, with every digit of its numbers."""
+    """Return the frame as csv, json (a list of records) or parquet, with all digits of its numbers."""
     if format == "csv":
         return str(frame.to_csv(index=False, lineterminator="\n")).encode()
     if format == "json":
@@ -48,12 +48,12 @@ def _json(document: Any) -> bytes:
 
 
 def _json_value(value: Any) -> Any:
-    """JSON has neither NaN nor infinity."""
+    """Replace NaN and infinity, which JSON does not have, by None."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def file_name(runs: str, figure: Figure, format: str, view: View) -> str:
-    """Such as quick-look-s3_frontier_per-unit_task1-task2.pdf: the runs, the figure and the view, in safe characters."""
+    """Build a file name from runs, figure and view, such as quick-look-s3_frontier_per-unit_task1-task2.pdf."""
     parts = [runs, figure.name, *figure.name_parts(view)]
     if figure.uses_view:
         parts += [view.benchmark, "" if view.after is None else f"after-task{view.after}"]

@@ -1,4 +1,4 @@
-"""The frontier: ⟨g_s,z⟩ against ⟨g_t,z⟩, how much a step keeps of the old task and how much it learns of the new one."""
+"""The frontier: how much a step learns of the new task, ⟨g_t,z⟩, against how much it keeps of the old one, ⟨g_s,z⟩."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def data(selection: Selection) -> pd.DataFrame:
         pair = f"{view.pair[0] + 1},{view.pair[1] + 1}"
         raise UsageError(f"pair is {pair!r}; it must be S,T with 1 ≤ S < T ≤ {tasks}, the number of tasks, or mean.")
     probed = "any past task" if view.pair is None else f"task {view.pair[0] + 1} in task {view.pair[1] + 1}"
-    reason = f"no run has probed {probed}; it takes two tasks and probe_every above 0"
+    reason = f"no run has probed {probed}; at least two tasks and probe_every above 0 are needed"
     if view.after == 1:
         reason = "there is no earlier task to keep"
     elif view.after is not None and view.pair is not None and view.pair[1] >= view.after:
@@ -48,13 +48,13 @@ def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def envelope_of(points: pd.DataFrame) -> pd.DataFrame:
-    """The points of the GEM family (methods with a strength) that none of the family dominates, by x."""
+    """Return the Pareto front of the GEM family (methods with a strength), sorted by x."""
     family = points[points["q"].notna()]
     return family[pareto_front(family[["x", "y"]])].sort_values("x")
 
 
 def screen(points: pd.DataFrame, view: View) -> PlainFigure:
-    """A line per method, a point per strength with error bars, and the envelope of the GEM family."""
+    """Draw a line per method with a point and error bars per strength, and the envelope of the GEM family."""
     front = envelope_of(points.dropna(subset=list(AT)))
     envelope = {
         **{"type": "scatter", "mode": "lines", "name": ENVELOPE, "uid": "envelope", "hoverinfo": "skip"},
@@ -68,7 +68,7 @@ def screen(points: pd.DataFrame, view: View) -> PlainFigure:
 
 @_print.printing()
 def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """A line per method in the order of q, error bars, and the envelope of the GEM family beneath them."""
+    """Draw a line per method in the order of q with error bars, above the envelope of the GEM family."""
     front = envelope_of(points.dropna(subset=list(AT)))
     figure, axes = _print.one_column(*axis_titles_tex(view))
     envelope = axes.plot(front["x"], front["y"], color="#808080", lw=3.5, solid_capstyle="round", zorder=2, label=ENVELOPE)
@@ -82,7 +82,7 @@ def subtitle(points: pd.DataFrame, view: View) -> str:
 
 
 def latex(points: pd.DataFrame, view: View, source: str) -> str:
-    """Both products of every configuration; the largest of each are bold."""
+    """Write both products of every configuration; the largest are bold."""
     columns = {}
     for title, name in zip(axis_titles_tex(view), ("x", "y"), strict=True):
         decimals = _latex.decimals_for_four_digits(points[name])

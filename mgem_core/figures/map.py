@@ -1,4 +1,4 @@
-"""The map: a row per line, a column per strength, and in the cells a measure or its paired difference to a baseline."""
+"""The map: a row per line, a column per strength; each cell shows a measure or its paired difference to a baseline."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ DIVERGING = [
 SEQUENTIAL = ["#00224E", "#123570", "#3B496C", "#575D6D", "#707173", "#8A8678", "#A59C74", "#C3B369", "#E1CC55", "#FEE838"]
 NO_STRENGTH = text.MISSING
 COLUMNS = ["line", "label", "family", "q", "value", "low", "high", "p", "seeds", "is_distinguishable", "baseline"]
-PALE = 0.25  # of its colour has a difference that cannot be told from zero
-MOST_CELLS_IN_COLUMN = 8  # strengths up to which a map fits in one column of a paper
+PALE = 0.25  # share of the colour that a difference has if it is not significant
+MOST_CELLS_IN_COLUMN = 8  # the largest number of strengths with which a map fits in one column of a paper
 
 
 def is_available(selection: Selection) -> bool:
@@ -38,17 +38,16 @@ def is_available(selection: Selection) -> bool:
 
 
 def data(selection: Selection) -> pd.DataFrame:
-    """A row per cell: line and strength (NaN: a line without), the value, and of a difference what can be told of it."""
+    """Return a row per cell: line, strength (NaN for a line without strengths), value, and significance of a difference."""
     view = selection.view
     if view.cells == "differences":
         return _differences(read_comparison(selection), view)
-    learned = "its first task" if view.after is None else "that many"
-    points = _points.known_points(selection.points(), [view.measure], view, f"no run has learned {learned} and measured it")
-    return _values(points, view.measure)
+    reason = f"no run has learned {_points.needed_task(view)} and measured {view.measure}"
+    return _values(_points.known_points(selection.points(), [view.measure], view, reason), view.measure)
 
 
 def _values(points: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Means over seeds, as the table has them; a configuration that belongs to several lines is in each."""
+    """Return means over seeds as in the table; a configuration of several lines has a cell in each."""
     cells = _points.comparable(points, [measure]).explode("lines")
     cells = cells.assign(line=cells["lines"], q=cells["q"].map(mean_strength), value=cells[measure])
     cells = cells.assign(low=np.nan, high=np.nan, p=np.nan, is_distinguishable=True, baseline="")
@@ -56,7 +55,7 @@ def _values(points: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _differences(comparison: Comparison, view: View) -> pd.DataFrame:
-    """Means of the differences within seeds to the baseline at the same strength; p is Holm's, over all cells."""
+    """Return mean paired differences to the baseline at equal strength; p has Holm's correction over all cells."""
     baseline, seeds, tables, lines = comparison
     cells = []
     for row in lines[lines["line"] != baseline].to_dict("records"):
@@ -76,14 +75,14 @@ def _differences(comparison: Comparison, view: View) -> pd.DataFrame:
 
 
 def _ordered(cells: pd.DataFrame) -> pd.DataFrame:
-    """By line as in legends, and by strength; one cell for each."""
+    """Sort cells by line, in the order of legends, and strength; drop duplicates."""
     order = {line: number for number, line in enumerate(line_styles(cells))}
     cells = cells.assign(order=cells["line"].map(order)).sort_values(["order", "q"], kind="stable")
     return cells.drop_duplicates(["line", "q"]).drop(columns="order").reset_index(drop=True)
 
 
 def tidy(cells: pd.DataFrame, view: View) -> pd.DataFrame:
-    """The cells, with columns that say what the values are."""
+    """Return the cells for a file, with a column that names the measure."""
     frame = cells.drop(columns=["label", "family"]).rename(columns={"line": "method", "value": "mean"})
     frame.insert(2, "measure", {**_points.ACCURACIES, **_points.products(view)}[view.measure])
     return frame
@@ -95,16 +94,16 @@ class Grid(NamedTuple):
     lines: list[str]
     columns: list[str]  # strengths
     values: NDArray[np.float64]  # [lines, columns]; NaN: unknown
-    shades: NDArray[np.float64]  # the values that decide the colours: a difference that cannot be told is pale
-    texts: list[list[str]]  # the same, as they are written in the cells
+    shades: NDArray[np.float64]  # values that decide the colours: a difference that is not significant is pale
+    texts: list[list[str]]  # the values as written in the cells
 
 
 def grid(cells: pd.DataFrame, view: View) -> Grid:
     largest = cells["value"].abs().max()
     decimals = 1 if view.measure not in ("x", "y") or not largest > 0 else int(max(0, 1 - np.floor(np.log10(largest))))
     texts = [
-        cell_text(value, is_told, view, decimals)
-        for value, is_told in zip(cells["value"], cells["is_distinguishable"], strict=True)
+        cell_text(value, is_significant, view, decimals)
+        for value, is_significant in zip(cells["value"], cells["is_distinguishable"], strict=True)
     ]
     columns = [NO_STRENGTH if np.isnan(q) else f"{q:.15g}" for q in cells["q"]]
     shades = cells["value"] * np.where(cells["is_distinguishable"], 1.0, PALE)
@@ -120,17 +119,17 @@ def grid(cells: pd.DataFrame, view: View) -> Grid:
     return Grid(order["index"], order["columns"], *numbers, written.fillna("").to_numpy().tolist())
 
 
-def cell_text(value: float, is_told: bool, view: View, decimals: int) -> str:
-    """+5.6; (−0.2) for a difference that cannot be told from zero; nothing for an unknown value."""
+def cell_text(value: float, is_significant: bool, view: View, decimals: int) -> str:
+    """Write +5.6, (−0.2) for a difference that is not significant, or nothing for an unknown value."""
     if np.isnan(value):
         return ""
     is_signed = view.cells == "differences" and round(value, decimals) != 0
     number = f"{value:{'+' if is_signed else 'z'}.{decimals}f}".replace("-", "−")
-    return number if is_told else f"({number})"
+    return number if is_significant else f"({number})"
 
 
 def scale(cells: pd.DataFrame, view: View) -> tuple[list[str], float, float]:
-    """The colours, and the values of the first and the last: symmetric around 0 for differences."""
+    """Return the colours and the values of the first and the last; the scale of differences is symmetric around 0."""
     if view.cells == "differences":
         most = float(cells["value"].abs().max()) or 1.0
         return DIVERGING, -most, most
@@ -157,14 +156,14 @@ def screen(cells: pd.DataFrame, view: View) -> PlainFigure:
 
 
 def difference_title(cells: pd.DataFrame, view: View, in_tex: bool = False) -> str:
-    """ACC minus GEM's; or ACC alone."""
+    """Name what the cells show, such as "ACC minus that of GEM at the same q", or just "ACC"."""
     name = measure_name(view, in_tex)
     return f"{name} minus that of {cells['baseline'].iloc[0]} at the same q" if view.cells == "differences" else name
 
 
 @_print.printing()
 def printed(cells: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """A heat map with its numbers; the title says what the cells show."""
+    """Draw a heat map with numbers in its cells and a title that names them."""
     from matplotlib.colors import LinearSegmentedColormap, to_hex
     from matplotlib.figure import Figure
 
@@ -202,13 +201,12 @@ def latex(cells: pd.DataFrame, view: View, source: str) -> str:
 
 def subtitle(cells: pd.DataFrame, view: View, in_tex: bool = False) -> str:
     title = difference_title(cells, view, in_tex)
-    fewest, most = int(cells["seeds"].min()), int(cells["seeds"].max())
-    seeds = text.pluralize(most, "seed") if fewest == most else f"{fewest} to {most} seeds"
+    seeds = _points.number_of_seeds(cells["seeds"])
     if view.cells == "values":
         return f"{title} · mean over {seeds}"
-    if most < paired.LEAST_SEEDS:
-        return f"{title} · {seeds}; in ( ): cannot be told from zero, which takes at least {paired.LEAST_SEEDS} seeds"
-    return f"{title} · {seeds}; in ( ): cannot be told from zero"
+    has_few = cells["seeds"].max() < paired.LEAST_SEEDS
+    needed = f" (at least {paired.LEAST_SEEDS} shared seeds are needed)" if has_few else ""
+    return f"{title} · {seeds}; in ( ): not significant{needed}"
 
 
 def name_parts(view: View) -> list[str]:

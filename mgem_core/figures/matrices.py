@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from matplotlib.axes import Axes
 
-Matrices = dict[str, tuple[np.ndarray, list[int]]]  # name → R, and the runs of which it is the mean
-PANELS = 12  # heat maps in one picture
-DENSE = 10  # tasks up to which a heat map has its numbers written into it
-HOVER_WIDTH = 34  # characters, so that the names of tasks fit on the screen of a phone
+Matrices = dict[str, tuple[np.ndarray, list[int]]]  # name → R, and the runs that it is the mean of
+PANELS = 12  # at most this many heat maps in one picture
+DENSE = 10  # heat maps of up to this many tasks have numbers in their cells
+HOVER_WIDTH = 34  # characters; the names of tasks must fit on the screen of a phone
 
 
 def is_available(selection: Selection) -> bool:
@@ -32,9 +32,9 @@ def is_available(selection: Selection) -> bool:
 
 
 def data(selection: Selection) -> pd.DataFrame:
-    """A row per entry of R of each configuration, mean over its finished seeds; or of each single run, so far.
+    """Return a row per entry of R: for a sweep, of each configuration's mean over finished seeds; otherwise of each run.
 
-    The name of a task is missing where it is unknown or differs between seeds.
+    The name of a task is missing if it is unknown or differs between seeds.
     """
     runs, view = selection.runs(), selection.view
     measured = measurements.read_measurements(selection.store, runs["id"].tolist())
@@ -55,7 +55,7 @@ def data(selection: Selection) -> pd.DataFrame:
 
 
 def _shared_name(task: int, names: Sequence[Sequence[str]]) -> str | None:
-    """The name that this task has in all of these lists."""
+    """Return the name of a task if it is the same in all lists, otherwise None."""
     found = {one[task] if one else None for one in names}
     return found.pop() if len(found) == 1 else None
 
@@ -68,7 +68,7 @@ def _of_runs(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: dict[int, 
 
 
 def _of_configurations(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: dict[int, np.ndarray]) -> Matrices:
-    """A seed whose R lacks a row does not count, unless all of them do; then the mean has the gaps of all."""
+    """Average R over the seeds without missing rows; if there are none, over all seeds, with missing rows in the mean."""
     matrices: Matrices = {}
     for configuration, seeds in runs[runs["status"] == "finished"].groupby("configuration", sort=False):
         point = point_of[configuration]
@@ -82,7 +82,7 @@ def _of_configurations(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: 
 
 
 def _split(data: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Name → R, as the data has them in its rows."""
+    """Rebuild each R from the rows of the data, by name."""
     return {
         str(name): rows["accuracy"].to_numpy().reshape(rows["after_task"].max(), -1)
         for name, rows in data.groupby("name", sort=False)
@@ -90,7 +90,7 @@ def _split(data: pd.DataFrame) -> dict[str, np.ndarray]:
 
 
 def _task_names(data: pd.DataFrame) -> dict[str, list[str]]:
-    """Name → the names of the tasks, as the data has them in its rows; "" where one is missing."""
+    """Return the names of the tasks of each R; a missing name is empty."""
     return {
         str(name): rows.drop_duplicates("on_task")["on_task_name"].fillna("").tolist()
         for name, rows in data.groupby("name", sort=False)
@@ -98,7 +98,7 @@ def _task_names(data: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def _first_panels(data: pd.DataFrame) -> tuple[dict[str, np.ndarray], str]:
-    """The matrices that fit in a picture, and a title if these are not all."""
+    """Return the matrices that fit in one picture, and a title if some are left out."""
     matrices = _split(data)
     title = f"the first {PANELS} of {len(matrices)} configurations" if len(matrices) > PANELS else ""
     return dict(list(matrices.items())[:PANELS]), title
@@ -111,7 +111,7 @@ def screen(data: pd.DataFrame, view: View) -> go.Figure:
 
 
 def heat_maps(matrices: Mapping[str, np.ndarray], task_names: Mapping[str, Sequence[str]]) -> go.Figure:
-    """Heat maps by their titles, side by side on one scale; the names of the tasks, where known, are shown on hover."""
+    """Draw heat maps (title → R) side by side on one colour scale; known names of tasks are shown on hover."""
     from plotly.subplots import make_subplots
 
     columns = min(4, len(matrices))
@@ -138,7 +138,7 @@ def heat_maps(matrices: Mapping[str, np.ndarray], task_names: Mapping[str, Seque
 
 
 def _hover_texts(R: np.ndarray, names: Sequence[str]) -> list[list[str]]:
-    """What each entry of R is: on which task, after which."""
+    """Describe each entry of R: on which task, and after which."""
     titles = [f"task {j + 1}" for j in range(R.shape[1])]
     for j, name in enumerate(names):
         if name:
@@ -148,7 +148,7 @@ def _hover_texts(R: np.ndarray, names: Sequence[str]) -> list[list[str]]:
 
 @_print.printing()
 def printed(data: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """Heat maps on one scale, with their numbers if there is room for them."""
+    """Draw heat maps on one colour scale, with numbers in the cells if there is space."""
     from matplotlib.figure import Figure
 
     matrices, title = _first_panels(data)
@@ -156,7 +156,7 @@ def printed(data: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     columns = min(4 if tasks <= 5 else 3, len(matrices))
     rows = -(-len(matrices) // columns)
     width = _print.COLUMN if columns <= 2 else _print.TEXT_WIDTH
-    panel = (width - 1) / columns  # labels and the scale take an inch
+    panel = (width - 1) / columns  # labels and the colour scale take an inch
     figure = Figure((width, 0.4 + rows * (panel + 0.34)), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     if title:
@@ -179,7 +179,7 @@ def printed(data: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def _draw_ticks(axes: Axes, R: np.ndarray) -> None:
-    """Tasks are counted from 1."""
+    """Label the axes with task numbers, counted from 1."""
     for axis, count in ((axes.xaxis, R.shape[1]), (axes.yaxis, R.shape[0])):
         places = range(0, count, -(-count // DENSE))
         axis.set_ticks(places, [f"{place + 1}" for place in places])
@@ -188,11 +188,11 @@ def _draw_ticks(axes: Axes, R: np.ndarray) -> None:
 
 
 def _draw_numbers(axes: Axes, R: np.ndarray, middle: float, size: float) -> None:
-    """Percentages in the cells."""
+    """Write percentages into the cells."""
     for (i, j), value in np.ndenumerate(R):
         if not np.isnan(value):
             color = "white" if value < middle else "black"
-            rounded = f"{np.floor(value + 0.5):.0f}"  # 72.5 is 73, as plotly has it on the screen
+            rounded = f"{np.floor(value + 0.5):.0f}"  # rounds 72.5 to 73, as plotly does on the screen
             axes.text(j, i, rounded, ha="center", va="center", fontsize=size, color=color, in_layout=False)
 
 

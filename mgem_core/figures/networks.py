@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PANELS = {"acc": "ACC, %", "seconds_per_step": "time, s per step", "peak_memory_mb": "peak memory, MB"}
 PANEL_PIXELS = 170
 ERROR_BARS = {"thickness": 1, "width": 3, "color": "#808080"}
-BY_CHANCE = 1.0  # points: an accuracy so near to that of guessing shows nothing that was learned
+BY_CHANCE = 1.0  # points; an accuracy this close to chance does not show that anything was learned
 GAP = 0.09  # between two panels, as a share of the height
 
 
@@ -35,11 +35,10 @@ def data(selection: Selection) -> pd.DataFrame:
 
 
 def by_network(runs: pd.DataFrame) -> pd.DataFrame:
-    """A row per network and line: the means over seeds, with standard errors, of one configuration (see cells).
+    """Return a row per network and line: means over seeds, with standard errors, of one configuration.
 
-    A line is a family, since the modules of a network give md-GEM other numbers with each; where a network has several
-    configurations of a family that differ in these, it is a label. Strengths that cannot be chosen on held-out images are
-    lines of their own.
+    A line is a family, because the numbers of modules differ between networks; if one network has several labels of a
+    family, each label is a line. If a strength cannot be chosen on held-out images, each strength is a line.
     """
     finished = runs[runs["status"] == "finished"].drop_duplicates(["configuration", "seed"], keep="last")
     if finished.empty:
@@ -53,13 +52,13 @@ def by_network(runs: pd.DataFrame) -> pd.DataFrame:
     with_strength = finished["line"] + " at q = " + finished["strength"].map(text.strength)
     finished = finished.assign(line=finished["line"].where(can_choose | ~has_several, with_strength))
     rows = []
-    for (network, line), of in finished.groupby(["network", "line"], sort=False):
-        configuration, _, compared = choose_configuration(of)
-        if not compared and of["configuration"].nunique() > 1:
+    for (network, line), group in finished.groupby(["network", "line"], sort=False):
+        configuration, _, compared = choose_configuration(group)
+        if not compared and group["configuration"].nunique() > 1:
             reason = f"{line} has several configurations with {network}, and no held-out images to choose on"
             raise UsageError(f"nothing to show: {reason}; set validation, or run one configuration of each method.")
-        chosen = of[of["configuration"] == configuration]
-        row = {"network": network, "line": line, "label": line, "family": of["family"].iloc[0]}
+        chosen = group[group["configuration"] == configuration]
+        row = {"network": network, "line": line, "label": line, "family": group["family"].iloc[0]}
         row |= {"q": chosen["strength"].iloc[0], "seeds": len(chosen)}
         row["chance"] = 100 / BENCHMARKS[chosen["benchmark"].iloc[0]].classes_per_task
         for name in PANELS:
@@ -76,30 +75,30 @@ def tidy(rows: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def _panels(rows: pd.DataFrame) -> list[str]:
-    """The measures that some row has: only results that come with the tool have the peak memory."""
+    """Return the measures that some row has; only the published results include the peak memory."""
     return [name for name in PANELS if rows[name].notna().any()]
 
 
 def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
-    """A panel per measure, one above the other; in each, a group per network.
+    """Draw a panel per measure, one above the other; in each, a group per network.
 
-    Times and memory are bars, from zero; accuracies are dots, as their axis does not begin there.
+    Times and memory are bars that start at zero; accuracies are dots, because their axis does not start there.
     """
     panels, styles = _panels(rows), line_styles(rows)
     networks = list(dict.fromkeys(rows["network"]))
     traces: list[dict[str, Any]] = []
     for number, name in enumerate(panels, 1):
         for line, (color, _, _) in styles.items():
-            of = rows[rows["line"] == line].set_index("network").reindex(networks)
+            group = rows[rows["line"] == line].set_index("network").reindex(networks)
             traces.append(
                 {
                     **({"type": "scatter", "mode": "markers"} if name == "acc" else {"type": "bar"}),
                     **{"name": line, "legendgroup": line, "offsetgroup": line, "showlegend": number == 1},
                     **{"uid": _screen.uid(f"{line} {name}"), "x": networks, "yaxis": f"y{number}", "xaxis": "x"},
-                    "y": [None if math.isnan(value) else value for value in of[name]],
+                    "y": [None if math.isnan(value) else value for value in group[name]],
                     "error_y": {
-                        "array": of[f"{name}_sem"].fillna(0).tolist(),
-                        "visible": bool(of[f"{name}_sem"].notna().any()),
+                        "array": group[f"{name}_sem"].fillna(0).tolist(),
+                        "visible": bool(group[f"{name}_sem"].notna().any()),
                         "thickness": 1,
                         "width": 3,
                         "color": "#808080",
@@ -126,7 +125,7 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
 
 
 def _acc_range(rows: pd.DataFrame) -> list[float]:
-    """All accuracies with their errors, and some room."""
+    """Return a range that holds all accuracies with their errors, and a margin."""
     error = rows["acc_sem"].fillna(0)
     low, high = (rows["acc"] - error).min(), (rows["acc"] + error).max()
     room = max(1.0, 0.1 * (high - low))
@@ -135,7 +134,7 @@ def _acc_range(rows: pd.DataFrame) -> list[float]:
 
 @_print.printing()
 def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """The same on paper."""
+    """Draw the panels for paper."""
     panels, styles = _panels(rows), line_styles(rows)
     networks = list(dict.fromkeys(rows["network"]))
     figure, axes = _print.one_column("", PANELS[panels[0]])
@@ -145,13 +144,13 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     for place, name in enumerate(panels):
         axes = figure.add_subplot(len(panels), 1, place + 1, ylabel=PANELS[name])
         for number, (line, (color, _, _)) in enumerate(styles.items()):
-            of = rows[rows["line"] == line].set_index("network").reindex(networks)
+            group = rows[rows["line"] == line].set_index("network").reindex(networks)
             at = [i + (number - (len(styles) - 1) / 2) * width for i in range(len(networks))]
-            error = of[f"{name}_sem"]  # NaN, of one seed, draws nothing
+            error = group[f"{name}_sem"]  # NaN for a single seed, which draws nothing
             if name == "acc":
-                axes.errorbar(at, of[name], error, fmt="o", color=color, label=line, elinewidth=0.9, zorder=2)
+                axes.errorbar(at, group[name], error, fmt="o", color=color, label=line, elinewidth=0.9, zorder=2)
             else:
-                axes.bar(at, of[name], width * 0.95, yerr=error, color=color, label=line, error_kw={"lw": 0.7}, zorder=2)
+                axes.bar(at, group[name], width * 0.95, yerr=error, color=color, label=line, error_kw={"lw": 0.7}, zorder=2)
         axes.grid(axis="y", color="#ececec", lw=0.5)
         axes.set_xlim(-0.5, len(networks) - 0.5)
         axes.set_xticks(range(len(networks)), networks if place == len(panels) - 1 else [""] * len(networks))
@@ -162,10 +161,9 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def subtitle(rows: pd.DataFrame, view: View) -> str:
-    """The seeds of the means, the strengths, and whether anything was learned."""
-    fewest, most = rows["seeds"].min(), rows["seeds"].max()
-    seeds = f"{fewest} to {text.pluralize(most, 'seed')}" if fewest < most else text.pluralize(most, "seed")
-    means = f"means over {seeds}, ± standard error" if most > 1 else "one seed, so there are no error bars"
+    """Describe the seeds and strengths of the means, and say if nothing was learned."""
+    seeds, has_errors = _points.number_of_seeds(rows["seeds"]), rows["seeds"].max() > 1
+    means = f"means over {seeds}, ± standard error" if has_errors else "one seed, so there are no error bars"
     strengths = sorted({text.strength(q) for q in rows["q"]} - {text.MISSING})
     parts = [means, *([f"memory strength {', '.join(strengths)}"] if strengths else [])]
     if ((rows["acc"] - rows["chance"]).abs() < BY_CHANCE).all():
@@ -185,9 +183,9 @@ def latex(rows: pd.DataFrame, view: View, source: str) -> str:
                 *(_cell(row[name], row[f"{name}_sem"], decimals[name]) for name in panels),
                 str(row["seeds"]),
             ]
-            for row in of.to_dict("records")
+            for row in group.to_dict("records")
         ]
-        for _, of in rows.groupby("network", sort=False)
+        for _, group in rows.groupby("network", sort=False)
     ]
     return _latex.tabular(f"{source}: mean ± standard error over seeds", head, groups)
 

@@ -1,4 +1,4 @@
-"""Figure 5 of the paper: images of the domains of Digit-Five, DomainNet and similar benchmarks, as far as they are here."""
+"""Figure 5 of the paper: images of the domains of Digit-Five, DomainNet and similar benchmarks whose data is installed."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from mgem_core.streams._files import unreadable
 if TYPE_CHECKING:
     import matplotlib.figure
 
-COUNT = 8  # images of a domain
-GAP = 2  # white pixels between two images
+COUNT = 8  # images per domain
+GAP = 2  # width of the white gap between two images, in pixels
 FORMATS = ("png", "svg", "pdf")
 
 
 class Strip(NamedTuple):
     """Some images of a domain, side by side."""
 
-    benchmark: str  # its title
-    domain: str  # its title
+    benchmark: str  # title of the benchmark
+    domain: str  # title of the domain
     pixels: np.ndarray  # [height, width, 3] uint8
 
 
 def strips() -> list[Strip]:
-    """Of every domain whose data is here."""
+    """Return a strip for every domain whose data is installed."""
     try:
         return [
             Strip(benchmark.title, title, _side_by_side(images))
@@ -42,7 +42,7 @@ def strips() -> list[Strip]:
 
 
 def _side_by_side(images: np.ndarray) -> np.ndarray:
-    """[N, height, width] or [N, height, width, 3] → one image in colour."""
+    """Join images [N, height, width] or [N, height, width, 3] into one colour image."""
     coloured = images if images.ndim == 4 else np.repeat(images[..., None], 3, axis=3)
     gap = np.full((coloured.shape[1], GAP, 3), 255, np.uint8)
     parts = [part for image in coloured for part in (image, gap)]
@@ -51,7 +51,7 @@ def _side_by_side(images: np.ndarray) -> np.ndarray:
 
 @_print.printing()
 def printed() -> matplotlib.figure.Figure:
-    """A row per domain, below the title of its benchmark."""
+    """Draw a row per domain, below the title of its benchmark."""
     from matplotlib.figure import Figure
 
     found = strips()

@@ -1,4 +1,4 @@
-"""Per seed: the difference of every line to the baseline in each seed, its mean and its 95 % interval."""
+"""Per seed: the difference of every line to the baseline in each seed, with mean and 95 % confidence interval."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from mgem_core.text import pluralize
 if TYPE_CHECKING:
     import matplotlib.figure
 
-TITLES = {  # of the differences, as an axis names them
+TITLES = {  # titles of the axis
     "retention": "learned at equal retention, %",
     **{name: f"{name.upper()} at equal strengths, points" for name in ("acc", "fwd", "bwd")},
     "best": "ACC at the best strength, points",
 }
-APART = 0.16  # of the seeds above a line's place, and of the mean below it
+APART = 0.16  # distance of the seeds above a line's position, and of the mean below it
 
 
 def is_available(selection: Selection) -> bool:
@@ -31,7 +31,7 @@ def is_available(selection: Selection) -> bool:
 
 
 def data(selection: Selection) -> pd.DataFrame:
-    """A row per line and shared seed: the seed's difference, and mean and interval of the line."""
+    """Return a row per line and shared seed: the seed's difference, and the line's mean and confidence interval."""
     kind = selection.view.difference
     baseline, seeds, tables, lines = read_comparison(selection)
     found = []
@@ -51,11 +51,11 @@ def data(selection: Selection) -> pd.DataFrame:
 
 def tidy(differences: pd.DataFrame, view: View) -> pd.DataFrame:
     frame = differences.drop(columns=["label", "family"]).rename(columns={"line": "method"})
-    return frame.replace([np.inf, -np.inf], np.nan)  # one seed has no interval
+    return frame.replace([np.inf, -np.inf], np.nan)  # a single seed has no interval
 
 
 def screen(differences: pd.DataFrame, view: View) -> PlainFigure:
-    """A dot per seed above, mean and interval below the place of each line; the first line is at the top."""
+    """Draw for each line a dot per seed, and below them mean and confidence interval; the first line is at the top."""
     styles = line_styles(differences)
     traces: list[dict[str, Any]] = []
     for place, (line, (color, _, _)) in enumerate(styles.items()):
@@ -69,7 +69,7 @@ def screen(differences: pd.DataFrame, view: View) -> PlainFigure:
         )
         mean, reach = rows["mean"].iloc[0], rows["high"].iloc[0] - rows["mean"].iloc[0]
         bar = {"array": [reach], "color": color, "thickness": 2, "width": 5}
-        hover = f"{line}: {mean:+.3g}" + (f" ± {reach:.2g} (95 %)" if np.isfinite(reach) else "")
+        hover = f"{line}: {mean:+.3g}" + (f" ± {reach:.2g} (95 % CI)" if np.isfinite(reach) else "")
         traces.append(
             {**look, "x": [mean], "y": [place + APART], "marker": {"color": color, "size": 10, "symbol": "diamond"}}
             | {"uid": _screen.uid(line), "hovertemplate": hover.replace("-", "−") + "<extra></extra>"}
@@ -87,7 +87,7 @@ def screen(differences: pd.DataFrame, view: View) -> PlainFigure:
 
 @_print.printing()
 def printed(differences: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """The same on paper."""
+    """Draw dots, means and confidence intervals for paper."""
     styles, baseline = line_styles(differences), differences["baseline"].iloc[0]
     figure, axes = _print.one_column(f"difference to {baseline}: {TITLES[view.difference]}", "")
     figure.set_figheight(0.9 + 0.26 * len(styles))
@@ -105,21 +105,23 @@ def printed(differences: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def latex(differences: pd.DataFrame, view: View, source: str) -> str:
-    """A row per line: mean, interval, and the difference in each seed."""
+    """Write a row per line: mean, confidence interval, and the difference in each seed."""
     seeds = list(dict.fromkeys(differences["seed"]))
     rows = []
-    for line, of in differences.groupby("line", sort=False):
-        mean, low, high = of[["mean", "low", "high"]].iloc[0]
+    for line, group in differences.groupby("line", sort=False):
+        mean, low, high = group[["mean", "low", "high"]].iloc[0]
         interval = f"$[{low:+.2f}, {high:+.2f}]$" if np.isfinite(low) else "---"
-        rows.append([_latex.escape(str(line)), f"${mean:+.2f}$", interval, *(f"${one:+.2f}$" for one in of["difference"])])
+        rows.append(
+            [_latex.escape(str(line)), f"${mean:+.2f}$", interval, *(f"${one:+.2f}$" for one in group["difference"])]
+        )
     baseline = _latex.escape(str(differences["baseline"].iloc[0]))
     about = f"{source}: difference to {baseline}, {TITLES[view.difference].replace('%', 'percent')}, within seeds"
-    return _latex.tabular(about, ["method", "mean", r"95\,\% interval", *(f"seed {seed}" for seed in seeds)], [rows])
+    return _latex.tabular(about, ["method", "mean", r"95\,\% CI", *(f"seed {seed}" for seed in seeds)], [rows])
 
 
 def subtitle(differences: pd.DataFrame, view: View) -> str:
     seeds = pluralize(differences["seed"].nunique(), "shared seed")
-    return f"difference to {differences['baseline'].iloc[0]} in each of {seeds}; below: mean and 95 % interval"
+    return f"difference to {differences['baseline'].iloc[0]} in each of {seeds}; below: mean and 95 % CI"
 
 
 def name_parts(view: View) -> list[str]:

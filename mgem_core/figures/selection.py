@@ -1,4 +1,4 @@
-"""The runs that a figure is about, and how to look at them."""
+"""The runs and the view that a figure shows."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -15,22 +15,22 @@ from mgem_core.store import Store
 
 @dataclass(frozen=True)
 class Selection:
-    """The runs of a sweep, of which figures show means over seeds; or single runs."""
+    """The runs of a sweep, which figures show as means over seeds, or single runs."""
 
     store: Store
     sweep: int | None = None
     run_ids: Sequence[int] | None = None  # the single runs, if there is no sweep
     view: View = field(default_factory=View)
-    cache: MeasurementCache | None = None  # of what runs have measured
+    cache: MeasurementCache | None = None  # of measurements
 
     def candidates(self) -> list[tuple[int, str, str]]:
-        """Id, method and status of each run of the view's benchmark, by one quick query."""
+        """Return id, method and status of each run of the view's benchmark with one quick query."""
         rows = self.store.run_values(["id", "method", "status", "benchmark"], self.run_ids, self.sweep)
         benchmark = self.view.benchmark or next((row[3] for row in rows), "")
         return [row[:3] for row in rows if row[3] == benchmark]
 
     def all_runs(self) -> pd.DataFrame:
-        """The runs, as frames.runs returns them; a UsageError if there are none."""
+        """Return the runs as frames.runs does; raise a UsageError if there are none."""
         runs = frames.runs(self.store, self.sweep, self.run_ids)
         if runs.empty:
             name = f"s{self.sweep}" if self.sweep is not None else ", ".join(f"r{run}" for run in self.run_ids or ())
@@ -38,7 +38,7 @@ class Selection:
         return runs
 
     def runs(self) -> pd.DataFrame:
-        """The runs of the view's benchmark; a UsageError if the view does not fit them."""
+        """Return the runs of the view's benchmark; raise a UsageError if the view does not fit them."""
         runs, view = self.all_runs(), self.view
         benchmarks = aggregate.benchmarks(runs)
         check_choice("benchmark", view.benchmark or benchmarks[0], benchmarks)
@@ -51,18 +51,18 @@ class Selection:
         return runs
 
     def points(self) -> pd.DataFrame:
-        """One row per configuration, as aggregate.points describes it."""
+        """Return one row per configuration, as `aggregate.points` does."""
         return measurements.points(self.store, self.runs(), self.view, self.cache)
 
     def runs_to_compare(self) -> pd.DataFrame:
-        """One row per run and line, as aggregate.runs_to_compare describes it."""
+        """Return one row per run and line, as `aggregate.runs_to_compare` does."""
         runs = self.runs()
         ids = runs["id"].tolist()
         measured = self.cache.read(self.store, ids) if self.cache else measurements.read_measurements(self.store, ids)
         return aggregate.runs_to_compare(runs, measured, self.view)
 
     def sweep_record(self) -> dict[str, Any]:
-        """Name and spec of the sweep, which single runs lack."""
+        """Return name and spec of the sweep; both are None for single runs."""
         if self.sweep is None:
             return {"name": None, "spec": None}
         if not (record := self.store.sweep(self.sweep)):
@@ -70,13 +70,13 @@ class Selection:
         return record
 
     def source(self) -> str:
-        """Where the numbers are from, on one line: quick look (s3), mnist5k-split."""
+        """Name the source of the numbers on one line, such as "quick look (s3), mnist5k-split"."""
         benchmark = self.view.benchmark or self.store.run_values(["benchmark"], self.run_ids, self.sweep)[0][0]
         name = self.sweep_record()["name"]
         return benchmark if name is None else f"{' '.join(name.split())} (s{self.sweep}), {benchmark}"
 
     def name(self) -> str:
-        """What files of these runs are named after: quick look-s3, p-mGEM(4)-r12."""
+        """Return the first part of the names of files, such as "quick look-s3" or "p-mGEM(4)-r12"."""
         if self.sweep is not None:
             return f"{self.sweep_record()['name'][:60]}-s{self.sweep}"
         ids = list(self.run_ids or [])

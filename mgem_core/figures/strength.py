@@ -1,4 +1,4 @@
-"""Against strength: any measure over the memory strength q, a line per method."""
+"""Against strength: any measure over the memory strength q, with a line per method."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mgem_core.figures.style import line_styles, measure_name, measure_title
 if TYPE_CHECKING:
     import matplotlib.figure
 
-SMALL = 0.05  # below about this strength the axis is linear, so that 0 has a place; above, it is logarithmic
-CLOSEST = 0.045  # of two ticks, as a share of the axis
+SMALL = 0.05  # up to about this strength the axis is linear, so that it can show 0; above, logarithmic
+CLOSEST = 0.045  # least distance of two ticks, as a share of the axis
 TITLE = "memory strength q"
 
 
@@ -25,11 +25,10 @@ def is_available(selection: Selection) -> bool:
 
 
 def data(selection: Selection) -> pd.DataFrame:
-    """The points; an empty view of x or y has the same reasons as an empty frontier."""
+    """Return the points; if x or y has none, the error gives the same reason as for the frontier."""
     view = selection.view
     points = frontier.data(selection) if view.measure in ("x", "y") else selection.points()
-    learned = "its first task" if view.after is None else "that many"
-    reason = f"no run has learned {learned} with a memory strength"
+    reason = f"no run has learned {_points.needed_task(view)} with a memory strength"
     _points.known_points(points[points["q"].notna()], [view.measure], view, reason)
     return points
 
@@ -40,12 +39,12 @@ def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def position(q: Any) -> float:
-    """Of a strength on the axis; a strength per task counts as its mean."""
+    """Return the position of a strength on the axis; strengths per task count as their mean."""
     return float(np.arcsinh(np.mean(q) / SMALL))
 
 
 def ticks(points: pd.DataFrame) -> dict[float, str]:
-    """Position → strength, for the strengths that occur, as many as there is room for."""
+    """Return position → label for as many of the strengths as there is space for."""
     places = {position(q): float(np.mean(q)) for q in points["q"]}
     least = CLOSEST * (max(places, default=0.0) - min(places, default=0.0))
     found: dict[float, str] = {}
@@ -56,7 +55,7 @@ def ticks(points: pd.DataFrame) -> dict[float, str]:
 
 
 def _drawn(points: pd.DataFrame, view: View) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The points with a strength, each with its position on the axis, and those without."""
+    """Return the points with a strength, each with its position on the axis, and the points without one."""
     known = _points.drawn(points, view, [view.measure])
     has_strength = known["q"].notna()
     with_strength = known[has_strength]
@@ -64,7 +63,7 @@ def _drawn(points: pd.DataFrame, view: View) -> tuple[pd.DataFrame, pd.DataFrame
 
 
 def screen(points: pd.DataFrame, view: View) -> PlainFigure:
-    """A line per method with error bars; a method without a strength is a dotted line across the plot."""
+    """Draw a line per method with error bars; a method without a strength is a dotted line across the plot."""
     known, constant = _drawn(points, view)
     styles, marks = line_styles(points), ticks(known)
     lines = list(_screen.lines(known, view, ("position", view.measure), styles))
@@ -82,7 +81,7 @@ def screen(points: pd.DataFrame, view: View) -> PlainFigure:
 
 @_print.printing()
 def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """The same on paper, with a legend."""
+    """Draw the lines for paper, with a legend."""
     known, constant = _drawn(points, view)
     styles, marks = line_styles(points), ticks(known)
     figure, axes = _print.one_column("memory strength $q$", measure_title(view, in_tex=True))
@@ -100,7 +99,7 @@ def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def latex(points: pd.DataFrame, view: View, source: str) -> str:
-    """The measure of every configuration; the largest is bold."""
+    """Write the measure of every configuration; the largest is bold."""
     values, name = points[view.measure], measure_name(view, in_tex=True)
     is_product = view.measure in ("x", "y")
     decimals = _latex.decimals_for_four_digits(values) if is_product else 2
@@ -115,7 +114,7 @@ def subtitle(points: pd.DataFrame, view: View) -> str:
 
 
 def name_parts(view: View) -> list[str]:
-    """The measure; that of the frontier with what decides its axes."""
+    """Return the measure; for x and y, followed by the parts that name the axes of the frontier."""
     if view.measure not in ("x", "y"):
         return [view.measure]
     return [_points.products(view)[view.measure], *frontier.name_parts(view)]

@@ -1,6 +1,6 @@
-"""Colours, symbols, dashes and titles of axes, on the screen and in files. The methods define those of their families.
+"""Colours, symbols, dashes and titles of axes, on the screen and in files. Each method registers the style of its family.
 
-Most colours are Okabe and Ito's, which colour-blind people can distinguish; the families also differ in their symbols.
+Most colours are from Okabe and Ito's palette for colour-blind readers; families also differ in their symbols.
 """
 
 import re
@@ -12,11 +12,11 @@ import pandas as pd
 from mgem_core.analysis.aggregate import View
 from mgem_core.learners import FAMILIES, Style
 
-RUNS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]  # of single runs
-MODULES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#808080"]  # in partitions
+RUNS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]  # colours of single runs
+MODULES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#808080"]  # colours of modules
 DASHES = [("solid", "-"), ("dash", "--"), ("dot", ":"), ("dashdot", "-."), ("longdash", (0, (8, 3)))]
-CONTRAST = 2.2  # of the lightest and darkest colour of a ramp to the background
-DARK_BACKGROUND = "#12161C"  # of the dashboard's dark theme
+CONTRAST = 2.2  # least contrast of the lightest and darkest colour of a ramp to the background
+DARK_BACKGROUND = "#12161C"  # the dashboard's dark theme
 LEARNING = {"full": "learning the new", "batch": "learning the batch"}
 ENVELOPE = "adaptive (envelope)"
 
@@ -26,20 +26,20 @@ def of_family(name: str) -> Style:
 
 
 def family(label: str) -> str:
-    """ "p-mGEM(4)" is of the family p-mGEM."""
+    """Return the family of a label: "p-mGEM" for "p-mGEM(4)"."""
     return label.partition("(")[0]
 
 
 class LineStyle(NamedTuple):
     color: str
-    dash: str  # as plotly names it
-    linestyle: object  # as matplotlib does
+    dash: str  # plotly's name
+    linestyle: object  # matplotlib's value
 
 
 def line_styles(points: pd.DataFrame) -> dict[str, LineStyle]:
-    """The style of each line, in the order of the legend: by family, then by the numbers of modules and splits.
+    """Return the style of each line in the order of the legend: by family, then by the numbers of modules and splits.
 
-    Within a family, colours go from light to dark as the numbers grow; lines of the same label differ in their dashes.
+    Within a family, colours go from light to dark as the numbers grow; lines with the same label differ in their dashes.
     """
     lines = points.drop_duplicates("line")[["line", "label", "family"]].to_dict("records")
     families = list(dict.fromkeys([*FAMILIES, *(row["family"] for row in lines)]))
@@ -47,22 +47,22 @@ def line_styles(points: pd.DataFrame) -> dict[str, LineStyle]:
     styles = {}
     for row in lines:
         labels = list(dict.fromkeys(other["label"] for other in lines if other["family"] == row["family"]))
-        namesakes = [other["line"] for other in lines if other["label"] == row["label"]]
+        same_label = [other["line"] for other in lines if other["label"] == row["label"]]
         color = ramp(of_family(row["family"]).color, labels.index(row["label"]), len(labels))
-        styles[row["line"]] = LineStyle(color, *DASHES[namesakes.index(row["line"]) % len(DASHES)])
+        styles[row["line"]] = LineStyle(color, *DASHES[same_label.index(row["line"]) % len(DASHES)])
     return styles
 
 
 def numbers_in(label: str) -> list[int]:
-    """ "md-GEM(4,2)" → [4, 2]; a star, which marks a mapping, does not count."""
+    """Return the numbers in a label: [4, 2] for "md-GEM(4,2)". The star of a custom partition is ignored."""
     return [int(number) for number in re.findall(r"[0-9]+", label.partition("(")[2])]
 
 
 @lru_cache(maxsize=1000)
 def ramp(color: str, position: int, count: int) -> str:
-    """The colour at a position of a ramp from light to dark around this one; the colour itself if it is alone.
+    """Return the colour at a position of a ramp of `count` colours from light to dark; a single colour is unchanged.
 
-    Neighbours differ by the same contrast, and all colours have at least CONTRAST to a light and to a dark background.
+    All neighbours have the same contrast, and all colours have at least CONTRAST to a light and to a dark background.
     """
     if count == 1:
         return color
@@ -74,11 +74,11 @@ def ramp(color: str, position: int, count: int) -> str:
 
 def _mix(color: str, other: str, weight: float) -> str:
     pairs = [(int(color[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(own + weight * (into - own)):02X}" for own, into in pairs)
+    return "#" + "".join(f"{round(start + weight * (end - start)):02X}" for start, end in pairs)
 
 
 def contrast(one: str, other: str) -> float:
-    """Of two colours, from 1 to 21, as the Web Content Accessibility Guidelines define it."""
+    """Return the contrast of two colours, from 1 to 21, as defined by the Web Content Accessibility Guidelines."""
     dark, light = sorted(luminance(color) + 0.05 for color in (one, other))
     return light / dark
 
@@ -90,12 +90,12 @@ def luminance(color: str) -> float:
 
 
 def marker_growth(count: int) -> list[float]:
-    """Factors of the marker size along a line of so many points: a larger marker is a larger strength."""
+    """Return factors of the marker size along a line of `count` points: larger markers are larger strengths."""
     return [0.75 + 0.75 * i / max(1, count - 1) for i in range(count)] if count > 1 else [1.0]
 
 
 def axis_titles(view: View) -> tuple[str, str]:
-    """The titles of x and y in plotly's HTML."""
+    """Return the titles of x and y in plotly's HTML."""
     forms = {"raw": "⟨{g}, z⟩", "unit": "⟨{g}, z⟩ / ‖z‖", "cosine": "cos({g}, z)"}
     new = "g<sub>t</sub>" if view.gradient == "full" else "g"
     x, y = (forms[view.axes].replace("{g}", g) for g in ("g<sub>s</sub>", new))
@@ -103,7 +103,7 @@ def axis_titles(view: View) -> tuple[str, str]:
 
 
 def axis_titles_tex(view: View) -> tuple[str, str]:
-    """The titles of x and y in matplotlib's mathtext."""
+    """Return the titles of x and y in matplotlib's mathtext."""
     forms = {
         "raw": r"$\langle {g}, z\rangle$",
         "unit": r"$\langle {g}, z\rangle\,/\,\Vert z\Vert$",
@@ -120,7 +120,7 @@ def pair_title(view: View) -> str:
 
 
 def error_title(view: View) -> str:
-    """What the error bars are, as part of a title."""
+    """Describe the error bars, as part of a title."""
     titles = {"within": "± standard error within seeds", "between": "± standard error between seeds", "none": ""}
     return {**titles, "seeds": "faint: every seed"}[view.errors]
 
@@ -130,14 +130,14 @@ UNITS = {"acc": "%", "fwd": "%", "bwd": "points"}
 
 
 def measure_title(view: View, in_tex: bool = False) -> str:
-    """The view's measure: ACC, %; or one of the frontier's axes."""
+    """Return the title of the view's measure with its unit, such as "ACC, %", or of an axis of the frontier."""
     if view.measure in UNITS:
         return f"{MEASURE_NAMES[view.measure]}, {UNITS[view.measure]}"
     return (axis_titles_tex if in_tex else axis_titles)(view)[view.measure == "y"]
 
 
 def measure_name(view: View, in_tex: bool = False) -> str:
-    """The view's measure, without what it means."""
+    """Return the name of the view's measure, without unit or explanation."""
     if view.measure in UNITS:
         return MEASURE_NAMES[view.measure]
     return measure_title(view, in_tex).partition("  " if in_tex else " · ")[0]

@@ -1,4 +1,4 @@
-"""The table: everything that is known about each configuration."""
+"""The table: all results of each configuration."""
 
 import pandas as pd
 
@@ -13,9 +13,10 @@ def is_available(selection: Selection) -> bool:
 
 
 def data(selection: Selection) -> pd.DataFrame:
-    learned = "its first task" if selection.view.after is None else "that many"
-    points = _points.known_points(selection.points(), ["acc"], selection.view, f"no run has learned {learned}")
-    return best_by_validation(points) if selection.view.strengths == "validation" else points
+    view = selection.view
+    reason = f"no run has learned {_points.needed_task(view)}"
+    points = _points.known_points(selection.points(), ["acc"], view, reason)
+    return best_by_validation(points) if view.strengths == "validation" else points
 
 
 def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:

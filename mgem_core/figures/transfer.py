@@ -1,4 +1,4 @@
-"""Transfer: BWD against FWD, what later tasks change against the accuracy just after learning; their sum is ACC."""
+"""Transfer: FWD, the accuracy just after learning, against BWD, the change by later tasks; their sum is ACC."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 AT = ("bwd", "fwd")
-PRINTED = (200.0, 130.0)  # of the axes on paper, about, in points
-STEPS = (0.5, 1, 2, 5, 10, 20, 50)  # between lines of equal ACC
+PRINTED = (200.0, 130.0)  # approximate size of the axes on paper, in points
+STEPS = (0.5, 1, 2, 5, 10, 20, 50)  # possible distances between lines of equal ACC
 
 
 def is_available(selection: Selection) -> bool:
@@ -29,8 +29,7 @@ def is_available(selection: Selection) -> bool:
 
 
 def data(selection: Selection) -> pd.DataFrame:
-    learned = "its first task" if selection.view.after is None else "that many"
-    reason = f"no run has learned {learned} with a network that its tasks share"
+    reason = f"no run has learned {_points.needed_task(selection.view)} with a network that its tasks share"
     return _points.known_points(selection.points(), list(AT), selection.view, reason)
 
 
@@ -39,7 +38,7 @@ def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def screen(points: pd.DataFrame, view: View) -> PlainFigure:
-    """A line per method, a point per strength with error bars, and dashed lines of equal ACC."""
+    """Draw a line per method with a point and error bars per strength, and dashed lines of equal ACC."""
     known, styles = _points.drawn(points, view, AT), line_styles(points)
     equal = {f"ACC {acc:g}": ends for acc, ends in equal_acc(known).items()}
     look = {"mode": "lines", "hoverinfo": "skip", "showlegend": False}
@@ -58,7 +57,7 @@ def subtitle(points: pd.DataFrame, view: View) -> str:
 
 
 def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
-    """ACC → the two ends of the line FWD = ACC − BWD within the picture of the points, for about four round values."""
+    """Return ACC → the two ends of the line FWD = ACC − BWD within the plot, for about four round values of ACC."""
     if points.empty:
         return {}
     x, y = ((points[at].min(), points[at].max()) for at in AT)
@@ -66,18 +65,18 @@ def equal_acc(points: pd.DataFrame) -> dict[float, list[tuple[float, float]]]:
     least, most = box[0][0] + box[1][0], box[0][1] + box[1][1]
     step = next((step for step in STEPS if (most - least) / step <= 6), STEPS[-1])
     values = np.arange(np.ceil(least / step), np.floor(most / step) + 1) * step
-    return {float(acc) + 0.0: ends for acc in values if (ends := _ends_within(acc, *box))}  # + 0: no "ACC -0"
+    return {float(acc) + 0.0: ends for acc in values if (ends := _ends_within(acc, *box))}  # + 0.0 turns −0 into 0
 
 
 def _ends_within(acc: float, x: tuple[float, float], y: tuple[float, float]) -> list[tuple[float, float]]:
-    """Where the line FWD = ACC − BWD enters and leaves a box; nothing if it only cuts off a corner."""
+    """Return where the line FWD = ACC − BWD enters and leaves a box; empty if it only cuts off a corner."""
     start, end = max(x[0], acc - y[1]), min(x[1], acc - y[0])
     return [(start, acc - start), (end, acc - end)] if end - start >= 0.15 * (x[1] - x[0]) else []
 
 
 @_print.printing()
 def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """A line per method in the order of q, error bars, and dashed lines of equal ACC."""
+    """Draw a line per method in the order of q with error bars, and dashed lines of equal ACC."""
     figure, axes = _print.one_column("BWD  (lost or gained later, in points)", "FWD  (just after learning, in %)")
     known = _points.drawn(points, view, AT)
     handles = _print.draw_lines(axes, known, view, AT, line_styles(points))
@@ -87,7 +86,7 @@ def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def _draw_equal_acc(axes: Axes, points: pd.DataFrame) -> None:
-    """Dashed lines FWD = ACC − BWD at round values of ACC, named where there is room."""
+    """Draw dashed lines FWD = ACC − BWD at round values of ACC, with labels where there is space."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
 
     def place(x: float, y: float) -> Place:

@@ -32,7 +32,7 @@ def probe(task: int, step: int, gs_z: list[float], gt_z: float, norm_z: float = 
 
 
 def learn(store: Store, shift: float = 0.0, tasks: int = 3) -> int:
-    """Let the next queued run, configuration by configuration, learn that many tasks."""
+    """Let the next queued run learn this many tasks."""
     order = ", ".join(f"json_extract(config, '$.{name}')" for name in ("modules", "strength", "seed"))
     run, text = store.database.rows(f"SELECT id, config FROM runs WHERE status = 'queued' ORDER BY {order}")[0]
     config = RunConfig.model_validate_json(text)
@@ -43,8 +43,8 @@ def learn(store: Store, shift: float = 0.0, tasks: int = 3) -> int:
         events += [probe(task, step, [1.0 + shift + s for s in range(task)], 8.0 - shift) for step in (5, 10) if task]
         events.append(TaskLearned(task, R[task] + shift, task + 1.0))
     if tasks == 3:
-        told = R + shift
-        events.append(Finished("finished", "", told, told[2].mean(), told.diagonal().mean(), 0.0, 3.0, 0.1, "abc"))
+        rows = R + shift
+        events.append(Finished("finished", "", rows, rows[2].mean(), rows.diagonal().mean(), 0.0, 3.0, 0.1, "abc"))
     store.record([(run, event) for event in events])
     return run
 
@@ -60,7 +60,7 @@ def points(store, view=View(), cache=None) -> pd.DataFrame:  # noqa: B008
     return measurements.points(store, frames.runs(store, 1), view, cache)
 
 
-def test_a_configuration_is_the_mean_over_its_seeds(store):
+def test_point_is_the_mean_over_seeds(store):
     learn(store, 0.0)
     learn(store, 2.0)
     row = points(store).iloc[0]
@@ -86,21 +86,21 @@ def test_a_configuration_is_the_mean_over_its_seeds(store):
         (View(axes="raw", pair=None, after=2), 1.0, 8.0),
     ],
 )
-def test_axes_pair_and_time_are_the_views(store, view, x, y):
+def test_view_selects_axes_pair_and_task(store, view, x, y):
     learn(store)
     row = points(store, view).iloc[0]
     assert (row["x"], row["y"]) == pytest.approx((x, y))
 
 
-def test_after_a_task_the_past_is_as_it_was(store):
+def test_view_after_an_earlier_task(store):
     learn(store)
     row = points(store, View(after=2)).iloc[0]
     assert (row["acc"], row["fwd"]) == pytest.approx(((80 + 85) / 2, (90 + 85) / 2))
-    assert np.isnan(points(store, View(after=1)).iloc[0]["x"])  # no past to keep yet
+    assert np.isnan(points(store, View(after=1)).iloc[0]["x"])  # there is no past task yet
 
 
-def test_the_same_numbers_as_the_runs_own(tmp_path):
-    """What the view computes from rows of R is what the engine says at the end."""
+def test_measures_equal_the_result_of_the_run(tmp_path):
+    """Measures from the rows of R equal those that the engine reports at the end."""
     store = Store(tmp_path / "runs.db")
     spec = SweepSpec(
         base={"tasks": 2, "iterations": 5, "memory": 10, "probe_every": 2}, grid={"method": ["gem", "independent"]}
@@ -117,17 +117,17 @@ def test_the_same_numbers_as_the_runs_own(tmp_path):
     assert np.isnan(frame["bwd"].iloc[1])
 
 
-def test_runs_in_flight_count_as_far_as_they_are(store):
+def test_unfinished_runs_are_included(store):
     learn(store)
     learn(store, 5.0, tasks=1)
     row = points(store).iloc[0]
     assert (row["finished"], row["active"]) == (1, 1)
-    assert (row["acc"], row["learned"]) == (pytest.approx(R[2].mean()), 3)  # the seed that is behind joins later
+    assert (row["acc"], row["learned"]) == (pytest.approx(R[2].mean()), 3)  # the seed with fewer tasks does not count yet
     assert row["progress"] == pytest.approx((1 + 1 / 3) / 2)
     assert np.isnan(points(store, View(after=3)).iloc[1]["acc"])
 
 
-def test_only_runs_that_advanced_are_read_again(store):
+def test_cache_reads_only_runs_that_advanced(store):
     cache = MeasurementCache()
     learn(store)
     first = points(store, cache=cache)
@@ -141,7 +141,7 @@ def test_only_runs_that_advanced_are_read_again(store):
     assert points(store, cache=cache).iloc[0]["finished"] == 2
 
 
-def test_lines_are_told_apart_by_what_differs_but_strength_and_seed(tmp_path):
+def test_lines_are_named_by_the_fields_that_differ(tmp_path):
     store = Store(tmp_path / "runs.db")
     grid = {
         "modules": [1, "fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=0"],
@@ -154,26 +154,26 @@ def test_lines_are_told_apart_by_what_differs_but_strength_and_seed(tmp_path):
     assert lines[0] == "GEM · trigger always"
 
 
-def test_the_envelope_is_what_nobody_dominates(store):
-    for shift in (0.0, 0.0, 1.0, 1.0, 0.5, 0.5):  # x grows with the shift and y falls: all on the frontier
+def test_pareto_front(store):
+    for shift in (0.0, 0.0, 1.0, 1.0, 0.5, 0.5):  # x grows with the shift and y falls, so all are on the front
         learn(store, shift)
-    assert points(store)["front"].tolist() == [True, True, True, False]  # the last knows nothing yet
+    assert points(store)["front"].tolist() == [True, True, True, False]  # the last has no measurements yet
     figure = frontier.screen(points(store), View())
     assert figure["data"][0]["x"] == [0.5, 0.75, 1.0]
 
 
-def test_what_went_to_infinity_has_no_place_in_a_plot(store):
+def test_infinite_values_are_unknown(store):
     learn(store, np.inf)
     learn(store)
     learn(store, np.inf)
     frame = points(store)
     assert np.isnan(frame["x"][1])
-    assert (frame["x"][0], frame["front"][0]) == (0.5, True)  # the other seed is known
+    assert (frame["x"][0], frame["front"][0]) == (0.5, True)  # mean of the other seed
     json.dumps(frontier.screen(frame, View()), allow_nan=False)
     json.dumps(transfer.screen(frame, View()), allow_nan=False)
 
 
-def test_numbers_and_strengths_are_told_as_people_write_them():
+def test_format_of_numbers_and_strengths():
     assert text.mean_and_error(-1.005, 0.25) == "−1.00 ± 0.25"
     assert text.mean_and_error(np.nan, np.nan) == "—"
     assert text.strength((0.5, 0.1)) == "0.5, 0.1"
@@ -181,7 +181,7 @@ def test_numbers_and_strengths_are_told_as_people_write_them():
     assert aggregate.title(pd.Series({"line": "EWC", "q": np.nan})) == "EWC"
 
 
-def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store):
+def test_plots_show_all_points_and_mark_unfinished_ones(store):
     learn(store)
     learn(store, 1.0, tasks=2)
     learn(store, 2.0)
@@ -189,7 +189,7 @@ def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store)
     for figure in (frontier.screen(frame, View()), transfer.screen(frame, View())):
         shown = {
             key: symbol
-            for trace in go.Figure(figure).data  # plotly takes it
+            for trace in go.Figure(figure).data  # plotly accepts it
             if trace.customdata is not None
             for key, symbol in zip(trace.customdata, trace.marker.symbol, strict=True)
         }
@@ -198,7 +198,7 @@ def test_pictures_show_every_known_configuration_and_mark_those_in_flight(store)
         assert all(re.fullmatch(r"\w+", trace["uid"], re.ASCII) for trace in figure["data"])
 
 
-def test_a_run_that_broke_off_is_no_result_but_what_it_learned_can_be_looked_at(store):
+def test_failed_run_is_shown_only_after_tasks_it_learned(store):
     run = learn(store, 20.0, tasks=1)
     store.record([(run, Finished("diverged", "no luck", R, 95.0, 95.0, 0.0, 1.0, 0.1, "abc"))])
     learn(store)
@@ -207,34 +207,34 @@ def test_a_run_that_broke_off_is_no_result_but_what_it_learned_can_be_looked_at(
     assert points(store, View(after=1)).iloc[0]["acc"] == pytest.approx((110 + 90) / 2)
 
 
-def test_who_learned_one_easy_task_does_not_win(store):
+def test_fewer_learned_tasks_are_not_compared(store):
     learn(store)
     learn(store)
-    learn(store, 5.0, tasks=1)  # 95 percent, on the first task alone
+    learn(store, 5.0, tasks=1)  # 95 percent, but only on the first task
     assert points(store)["learned"].tolist() == [3, 1, 0, 0]
     assert aggregate.leaders(points(store))["learned"].tolist() == [3]
 
 
-def test_an_own_partition_is_told_as_the_command_line_takes_it(tmp_path):
+def test_custom_partition_in_the_legend(tmp_path):
     store = Store(tmp_path / "runs.db")
     store.submit(SweepSpec(base={"tasks": 2}, grid={"modules": ["fc1=0,fc2=0,fc3=1", "fc1=0,fc2=1,fc3=0"]}))
     assert points(store)["line"][0] == "p-mGEM(2*) · modules fc1=0,fc2=0,fc3=1"
 
 
 def runs_shown(cache: MeasurementCache, store: Store) -> dict[int, float]:
-    """Run → its accuracy on the first task just after that, according to the cache."""
+    """Return each run's accuracy on the first task just after learning it, from the cache."""
     return {run: measured.new_accuracy[0] for run, measured in cache.read(store, store.run_ids(1)).items()}
 
 
 def finished_store(path, shift: float) -> Store:
-    """A store whose first run has finished; `shift` tells its numbers from those of another such store."""
+    """Build a store whose first run has finished; `shift` makes its numbers differ from those of other stores."""
     store = Store(path)
     store.submit(SweepSpec(base=SPEC.base))
     learn(store, shift)
     return store
 
 
-def test_a_cache_distinguishes_runs_of_different_stores(tmp_path):
+def test_cache_distinguishes_stores(tmp_path):
     cache = MeasurementCache()
     for shift in (0.0, 5.0):
         store = finished_store(tmp_path / f"{shift}.db", shift)
@@ -242,8 +242,8 @@ def test_a_cache_distinguishes_runs_of_different_stores(tmp_path):
         assert runs_shown(cache, store) == {1: 90.0 + shift}
 
 
-def test_a_cache_reads_a_run_again_that_was_started_again(tmp_path):
-    """Even if it has come just as far as before, as it was restored from a copy of the store."""
+def test_cache_reads_a_restarted_run_again(tmp_path):
+    """This holds even if the run has advanced as far as before, as after restoring a copy of the store."""
     cache, store = MeasurementCache(), finished_store(tmp_path / "runs.db", 0.0)
     runs_shown(cache, store)
     with store.database.transaction() as db:
@@ -252,7 +252,7 @@ def test_a_cache_reads_a_run_again_that_was_started_again(tmp_path):
     assert runs_shown(cache, store) == {1: 33.0}
 
 
-def test_a_cache_drops_the_runs_that_were_not_requested_for_longest(tmp_path):
+def test_cache_drops_least_recently_used_runs(tmp_path):
     stores = [finished_store(tmp_path / f"{number}.db", number) for number in range(3)]
     cache = MeasurementCache(most=2)
     for number in (0, 1, 0, 2):
@@ -260,12 +260,12 @@ def test_a_cache_drops_the_runs_that_were_not_requested_for_longest(tmp_path):
     assert len(cache._known) == 2
     for number in (2, 0, 1):
         with stores[number].database.transaction() as db:
-            db.execute("DELETE FROM events")  # what is known need not be read
+            db.execute("DELETE FROM events")  # cached runs are not read again
         [measured] = cache.read(stores[number], [1]).values()
         assert bool(measured.new_accuracy) == (number != 1)
 
 
-def test_a_cache_keeps_all_runs_of_a_call_even_if_they_exceed_its_limit(store):
+def test_cache_holds_all_runs_of_the_last_call(store):
     cache = MeasurementCache(most=3)
     points(store, cache=cache)
     assert len(cache._known) == 8
@@ -276,13 +276,13 @@ def test_a_cache_keeps_all_runs_of_a_call_even_if_they_exceed_its_limit(store):
     assert not [query for query in queries if "FROM events" in query]
 
 
-def test_a_run_deleted_in_the_meantime_has_no_measurements(store):
+def test_deleted_run_has_no_measurements(store):
     store.cancel([1])
     store.delete([1])
     assert MeasurementCache().read(store, [1])[1].mean_accuracy == []
 
 
-def test_threads_share_a_cache(tmp_path):
+def test_cache_is_thread_safe(tmp_path):
     paths = [finished_store(tmp_path / f"{number}.db", number).path for number in range(6)]
     cache = MeasurementCache(most=2)
 
@@ -295,14 +295,14 @@ def test_threads_share_a_cache(tmp_path):
     assert len(cache._known) <= 2
 
 
-def test_the_new_task_is_measured_on_its_training_set_or_on_the_batch(store):
+def test_gradient_of_training_set_or_batch(store):
     learn(store)
     full, batch = (points(store, View(axes="raw", gradient=gradient)).iloc[0] for gradient in ("full", "batch"))
     assert batch["y"] == pytest.approx(2 * full["y"])
     assert batch["x"] == full["x"]
 
 
-def test_a_run_of_an_older_version_has_the_batch_alone(store):
+def test_run_of_an_older_version_has_only_the_batch(store):
     learn(store)
     with store.database.transaction() as db:
         old = "json_remove(json_set(data, '$.gt_z', 7.0), '$.batch_z', '$.norm_g')"
@@ -312,8 +312,8 @@ def test_a_run_of_an_older_version_has_the_batch_alone(store):
     assert batch["y"] == 7.0
 
 
-def test_means_are_over_the_seeds_that_all_configurations_have(store):
-    """Otherwise a configuration whose better seed came first would look better."""
+def test_means_are_over_shared_seeds(store):
+    """Otherwise a configuration whose better seed finished first would look better."""
     for shift in (0.0, 50.0, 0.0, 50.0, 0.0):  # both seeds of two configurations, the first seed of the third
         learn(store, shift)
     frame = points(store).dropna(subset=["acc"])
@@ -327,8 +327,8 @@ def test_means_are_over_the_seeds_that_all_configurations_have(store):
     assert frame["acc_within"].tolist() == pytest.approx([0.0] * 4, abs=1e-9)
 
 
-def test_runs_that_still_train_do_not_count_beside_finished_ones(store):
-    """Both seeds of the second configuration have learned all tasks, but one has not ended."""
+def test_running_seed_is_excluded_next_to_finished_ones(store):
+    """Both seeds of the second configuration have learned all tasks, but one run has not ended."""
     for shift in (0.0, 10.0, 0.0):
         learn(store, shift)
     run = learn(store, 10.0)
@@ -344,7 +344,7 @@ def test_runs_that_still_train_do_not_count_beside_finished_ones(store):
     assert aggregate.seeds_in_words(points(store)) == "2 shared seeds"
 
 
-def test_a_configuration_without_an_ended_run_is_shown_hollow_as_far_as_it_is(store):
+def test_configuration_without_ended_run_is_hollow(store):
     learn(store)
     learn(store)
     learn(store, 4.0, tasks=2)
@@ -355,9 +355,9 @@ def test_a_configuration_without_an_ended_run_is_shown_hollow_as_far_as_it_is(st
     assert symbols == [["circle", "circle-open"]]
 
 
-def test_without_a_shared_seed_every_point_is_hollow(store):
+def test_all_points_are_hollow_without_shared_seeds(store):
     runs = [learn(store, shift) for shift in (0.0, 1.0, 2.0, 3.0)]  # two seeds of two configurations
-    with store.database.transaction() as db:  # seed 1 of the one is left, and seed 0 of the other
+    with store.database.transaction() as db:  # keep seed 1 of one configuration and seed 0 of the other
         db.execute("UPDATE runs SET status = 'failed' WHERE id IN (?, ?)", (runs[0], runs[3]))
     frame = points(store)
     assert not frame["is_shared"].any()
@@ -367,7 +367,7 @@ def test_without_a_shared_seed_every_point_is_hollow(store):
     assert symbols == [["circle-open", "circle-open"]]
 
 
-def test_after_a_task_the_seeds_that_learned_it_count(store):
+def test_view_after_a_task_includes_seeds_that_learned_it(store):
     for shift, tasks in ((0.0, 3), (10.0, 2), (0.0, 2), (10.0, 2)):
         learn(store, shift, tasks=tasks)
     frame = points(store, View(after=2))
@@ -375,7 +375,7 @@ def test_after_a_task_the_seeds_that_learned_it_count(store):
     assert frame["is_shared"].tolist()[:2] == [True, True]
 
 
-def test_the_values_of_each_seed_are_there_when_the_view_shows_them(store):
+def test_values_by_seed(store):
     for shift in (0.0, 2.0):
         learn(store, shift)
     row = points(store, View(errors="seeds")).iloc[0]
@@ -383,8 +383,8 @@ def test_the_values_of_each_seed_are_there_when_the_view_shows_them(store):
     assert "by_seed" not in points(store)
 
 
-def test_a_seed_that_was_trained_twice_counts_once():
-    """A sweep that was extended after its code was edited has runs of both versions: the newest finished one counts."""
+def test_repeated_seed_counts_once():
+    """A sweep extended after an edit of the code has runs of both versions; the newest finished run counts."""
     rows = [
         (1, "a", 0, "finished"),
         (2, "a", 1, "finished"),
@@ -396,13 +396,13 @@ def test_a_seed_that_was_trained_twice_counts_once():
     assert aggregate._one_per_seed(runs)["id"].tolist() == [2, 3, 5]
 
 
-def test_strengths_per_task_with_the_mean_of_another_strength_are_not_compared_as_if_they_were_it(tmp_path):
+def test_strengths_per_task_with_the_mean_of_another_are_left_out(tmp_path):
     spec = SweepSpec(base=SMALL, grid={"modules": [1, 4], "strength": [0.15, 0.5, [0.1, 0.2]], "seed": [0, 1, 2, 3]})
     rows = Selection(filled_store(tmp_path / "runs.db", spec), 1).runs_to_compare()
     assert rows.groupby(["line", "q"]).size().tolist() == [4] * 4
 
 
-def test_of_each_line_the_best_strength_is_chosen_on_held_out_images_only():
+def test_best_strength_by_validation():
     points = pd.DataFrame({"line": list("aaabbc"), "q": [0.0, 1.0, 3.0, 0.0, 1.0, np.nan]})
     points["acc"] = [80.0, 90.0, 85.0, 70.0, 60.0, 50.0]
     points["validation_acc"] = [81.0, 82.0, 83.0, np.nan, 60.0, 50.0]
@@ -412,13 +412,13 @@ def test_of_each_line_the_best_strength_is_chosen_on_held_out_images_only():
         found = aggregate.best_by_validation(points.assign(**changes))
         return list(zip(found["line"], found["q"].fillna(-1), strict=True))
 
-    assert best() == [("a", 3.0), ("b", 0.0), ("b", 1.0), ("c", -1)]  # of b, a run goes on
+    assert best() == [("a", 3.0), ("b", 0.0), ("b", 1.0), ("c", -1)]  # a run of b has not ended
     assert best(active=0) == [("a", 3.0), ("b", 1.0), ("c", -1)]
     assert best(active=0, failed=[0, 0, 1, 1, 0, 0]) == [("a", 1.0), ("b", 1.0), ("c", -1)]
     assert len(best(validation_acc=np.nan)) == 6
 
 
-def test_validation_accuracies_are_means_over_shared_seeds(tmp_path):
+def test_validation_acc_is_the_mean_over_shared_seeds(tmp_path):
     base = {"tasks": 2, "iterations": 5, "memory": 20, "validation": 0.1, "probe_every": 0}
     spec = SweepSpec(base=base, grid={"strength": [0.0, 1.0], "seed": [0, 1]})
     store = Store(tmp_path / "runs.db")

@@ -1,4 +1,4 @@
-"""A run whose store lacks a row of R: what depends on that row is missing everywhere, and nothing else is."""
+"""If a row of R is missing from the store, exactly the values that depend on it are missing everywhere."""
 
 import io
 import json
@@ -23,17 +23,17 @@ from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
 from mgem_core.store import Store
 
-R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])  # as small_store has it
+R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])  # the matrix of small_store
 ACC, FWD = R[2].mean(), R.diagonal().mean()
 
 
 def without(task: int) -> np.ndarray:
-    """R with the row of that task missing."""
+    """Return R without the row of this task."""
     return np.where(np.arange(3)[:, None] == task, np.nan, R)
 
 
 def made(path, missing: dict[int, int], seeds: int = 1) -> Store:
-    """A finished run of three tasks for each seed; run → the task whose row is missing from the store."""
+    """Build a store with a finished run of three tasks per seed; `missing` maps runs to the task whose row is missing."""
     store = Store(path)
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"seed": list(range(seeds))}))
     while claimed := store.claim():
@@ -44,7 +44,7 @@ def made(path, missing: dict[int, int], seeds: int = 1) -> Store:
 
 @pytest.fixture
 def gap(tmp_path):
-    """One finished run without the row of its second task."""
+    """Build a store with one finished run that lacks the row of its second task."""
     return made(tmp_path / "runs.db", {1: 1})
 
 
@@ -53,7 +53,7 @@ def point(store: Store, view: View | None = None) -> pd.Series:
 
 
 @pytest.mark.parametrize("task", [0, 1, 2])
-def test_every_row_is_at_its_task(tmp_path, task):
+def test_rows_are_at_their_tasks(tmp_path, task):
     store = made(tmp_path / "runs.db", {1: task})
     matrix = frames.matrix(store, 1)
     np.testing.assert_array_equal(matrix.to_numpy(float), without(task))
@@ -61,7 +61,7 @@ def test_every_row_is_at_its_task(tmp_path, task):
     np.testing.assert_array_equal(MeasurementCache().read(store, [1])[1].R, without(task))
 
 
-def test_a_run_in_flight_is_as_far_as_it_is(tmp_path):
+def test_unfinished_run(tmp_path):
     store = Store(tmp_path / "runs.db")
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}))
     store.claim()
@@ -69,7 +69,7 @@ def test_a_run_in_flight_is_as_far_as_it_is(tmp_path):
     np.testing.assert_array_equal(frames.matrix(store, 1).to_numpy(float), without(0)[:2])
 
 
-def test_a_run_without_any_row_has_no_matrix(tmp_path):
+def test_run_without_rows_has_no_matrix(tmp_path):
     store = made(tmp_path / "runs.db", {})
     with store.database.transaction() as db:
         db.execute("DELETE FROM events WHERE kind = 'TaskLearned'")
@@ -79,7 +79,7 @@ def test_a_run_without_any_row_has_no_matrix(tmp_path):
         exported(store, "matrix", "csv")
 
 
-def test_measures_that_need_the_row_are_missing_and_others_are_right(gap):
+def test_measures_that_need_the_row_are_missing(gap):
     row = point(gap)
     assert row["acc"] == pytest.approx(ACC)
     assert np.isnan(row[["fwd", "bwd"]].to_numpy(float)).all()
@@ -90,17 +90,17 @@ def test_measures_that_need_the_row_are_missing_and_others_are_right(gap):
     assert np.isnan(point(gap, View(after=2))["acc"])
 
 
-def test_without_the_last_row_there_is_no_acc(tmp_path):
+def test_acc_needs_the_last_row(tmp_path):
     store = made(tmp_path / "runs.db", {1: 2})
     row = point(store)
     assert np.isnan(row[["acc", "fwd", "bwd"]].to_numpy(float)).all()
 
 
-def test_seeds_that_lack_a_row_are_left_out_of_the_means(tmp_path):
+def test_incomplete_seeds_are_left_out_of_the_means(tmp_path):
     store = made(tmp_path / "runs.db", {1: 1, 3: 2}, seeds=3)  # each seed is one percent better than the one before
     row = point(store)
-    assert row["acc"] == pytest.approx(ACC + 0.5)  # of the first two
-    assert (row["fwd"], row["bwd"]) == pytest.approx((FWD + 1, ACC - FWD))  # of the second
+    assert row["acc"] == pytest.approx(ACC + 0.5)  # mean of the first two seeds
+    assert (row["fwd"], row["bwd"]) == pytest.approx((FWD + 1, ACC - FWD))  # the second seed
     assert row["curve"] == pytest.approx([91.0, 77.5 + 1.5, ACC + 0.5])
 
 
@@ -111,7 +111,7 @@ def csv(store: Store, name: str, **selection) -> list[dict[str, str]]:
     return list(DictReader(io.StringIO(exported(store, name, "csv", **selection).decode())))
 
 
-def test_a_csv_has_empty_cells(gap):
+def test_csv_has_empty_cells(gap):
     cells = [row["accuracy"] for row in csv(gap, "matrix")]
     assert cells == [f"{value}" if value == value else "" for value in without(1).ravel()]
     [row] = csv(gap, "table")
@@ -127,11 +127,11 @@ def test_latex_has_dashes(gap):
 
 
 @pytest.mark.parametrize("format", ["png", "svg", "pdf", "html"])
-def test_a_heat_map_can_be_drawn(gap, format):
+def test_heat_map_can_be_drawn(gap, format):
     assert len(exported(gap, "matrix", format)) > 1000
 
 
-def test_a_heat_map_leaves_the_row_empty(gap):
+def test_heat_map_has_an_empty_row(gap):
     data = matrices.data(Selection(gap, 1))
     axes = matrices.printed(data, View()).axes[0]
     assert [text.get_text() for text in axes.texts] == ["90", "10", "10", "60", "75", "88"]
@@ -141,7 +141,7 @@ def test_a_heat_map_leaves_the_row_empty(gap):
     assert "NaN" not in html[html.rindex("Plotly.newPlot(") :]
 
 
-def test_a_mean_matrix_is_that_of_the_complete_seeds(tmp_path):
+def test_mean_matrix_is_over_complete_seeds(tmp_path):
     store = made(tmp_path / "runs.db", {1: 1}, seeds=3)
     rows = csv(store, "matrix")
     assert {row["runs"] for row in rows} == {"2"}
@@ -151,13 +151,13 @@ def test_a_mean_matrix_is_that_of_the_complete_seeds(tmp_path):
     assert [float(row["accuracy"]) for row in each[9:]] == pytest.approx((R + 1).ravel())
 
 
-def test_a_mean_matrix_of_incomplete_seeds_has_their_gaps(tmp_path):
+def test_mean_matrix_of_incomplete_seeds_has_missing_rows(tmp_path):
     store = made(tmp_path / "runs.db", {1: 1, 2: 2}, seeds=2)
     cells = [row["accuracy"] for row in csv(store, "matrix")]
     assert [float(cell or "nan") for cell in cells] == pytest.approx([*(R[0] + 0.5), *[np.nan] * 6], nan_ok=True)
 
 
-def test_nothing_is_drawn_of_a_time_when_no_row_is_known(tmp_path):
+def test_no_figure_without_known_rows(tmp_path):
     store = made(tmp_path / "runs.db", {1: 0})
     for format in ("png", "html", "latex", "csv"):
         with pytest.raises(UsageError, match="nothing to show"):
@@ -166,19 +166,19 @@ def test_nothing_is_drawn_of_a_time_when_no_row_is_known(tmp_path):
         exported(store, "table", "csv", View(after=1))
 
 
-# The pages' parts
+# Parts of pages
 
 
-def test_the_table_of_a_sweep_has_dashes_and_an_interrupted_curve(gap):
+def test_sweep_table_has_dashes_and_a_gap_in_the_curve(gap):
     points = measurements.points(gap, frames.runs(gap, 1), View())
     [row] = table_rows(points, line_styles(points))
     texts = [row["cells"][name]["text"] for name in ("acc", "fwd", "bwd")]
     assert texts == ["74.33", "—", "—"]
     assert row["cells"]["curve"]["value"] == [90.0, None, pytest.approx(ACC)]
-    json.dumps(row, allow_nan=False)  # what the browser reads
+    json.dumps(row, allow_nan=False)  # the browser reads it
 
 
-def test_curves_and_words_of_single_runs_have_the_gap():
+def test_curves_and_text_of_single_runs_have_the_gap():
     assert mean_accuracies(without(1))["acc"].tolist() == pytest.approx([90.0, np.nan, ACC], nan_ok=True)
     assert describe_matrix(without(1), []) == "90, 10, 10; —, —, —; 60, 75, 88"
     named = "after USPS: 90, 10, 10; after MNIST: —, —, —; after SVHN: 60, 75, 88"

@@ -39,7 +39,7 @@ def button(page: AppTest, label: str):
     return next(one for one in page.button if one.label.startswith(label))
 
 
-def test_a_first_visit_offers_the_quick_look_and_one_click_launches_it(store):
+def test_first_visit_offers_the_quick_look(store):
     page = open_explore()
     assert page.title[0].value == "What does it cost to remember?"
     assert "**52 runs**" in texts(page)
@@ -49,14 +49,14 @@ def test_a_first_visit_offers_the_quick_look_and_one_click_launches_it(store):
     assert page.query_params["sweep"] == "s1"
 
 
-def test_a_network_that_cannot_take_the_images_is_explained_in_a_sentence(store):
+def test_unsuitable_network_is_explained(store):
     page = open_explore()
     page.selectbox(key="run network").select("conv5").run()
     assert not page.exception
     assert "it needs images of at least 32 × 32, and mnist5k-rotations has 1 × 28 × 28" in texts(page)
 
 
-def test_a_benchmark_of_domains_lets_them_be_chosen_and_others_do_not(store):
+def test_domains_can_be_chosen(store):
     page = open_explore()
     assert "Domains" not in [one.label for one in page.text_input]
     page.multiselect(key="run benchmarks").set_value(["digits-domains"]).run()
@@ -68,7 +68,7 @@ def test_a_benchmark_of_domains_lets_them_be_chosen_and_others_do_not(store):
     assert {record["config"]["tasks"] for record in store.run_records()} == {2}
 
 
-def test_a_custom_partition_may_name_parts_of_the_network(store):
+def test_custom_partition_by_prefix(store):
     page = open_explore()
     page.selectbox(key="run network").select("resnet18").run()
     page.text_input(key="run partition").input("conv1=0,bn1=0,layer1=0,layer2=0,layer3=0,layer4=1,fc=1").run()
@@ -81,7 +81,7 @@ def test_a_custom_partition_may_name_parts_of_the_network(store):
     assert "'layer5' is no layer or tensor of this network" in texts(page)
 
 
-def test_launch_queues_what_the_form_describes(store):
+def test_launch_queues_the_runs_of_the_form(store):
     page = open_explore()
     page.selectbox(key="preset").select("modules-against-strength").run()
     assert "**216 runs**" in texts(page)
@@ -93,14 +93,14 @@ def test_launch_queues_what_the_form_describes(store):
     assert store.database.rows("SELECT name FROM sweeps")[0]["name"] == "Custom sweep"
 
 
-def test_a_problem_is_shown_and_nothing_can_be_launched(store):
+def test_invalid_form_cannot_be_launched(store):
     page = open_explore()
     page.text_input(key="run partition").set_value("fc1=0,fc2=x,fc3=1").run()
     assert any("it must map every layer or tensor to a module number" in one.value for one in page.error)
     assert button(page, "Launch").disabled
 
 
-def test_runs_that_have_finished_before_are_announced_and_a_waiting_sweep_says_so(store):
+def test_finished_runs_and_waiting_sweeps_are_mentioned(store):
     store.submit(SPEC)
     for _ in range(3):
         train(store)
@@ -111,19 +111,19 @@ def test_runs_that_have_finished_before_are_announced_and_a_waiting_sweep_says_s
     page.run()
     button(page, "Launch").click().run()
     assert page.toast[0].value == "Custom sweep launched: 8 runs, 3 of them already finished."
-    with store.database.transaction() as db:  # the one that trains is of another sweep alone
+    with store.database.transaction() as db:  # the run that trains belongs only to another sweep
         db.execute("DELETE FROM members WHERE sweep = 2 AND run = 4")
     assert "waiting for a free worker" in progress_text(open_explore(sweep="s2"))
 
 
-def test_a_pair_that_was_not_learned_yet_is_explained(store):
+def test_pair_that_is_not_learned_yet_is_explained(store):
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}))
     run, _ = store.claim()
     store.record([(run, TaskLearned(task, np.full(3, 80.0), 1.0)) for task in (0, 1)])
     assert "task 3 has not been learned; choose another pair." in texts(open_explore(pair="1 → 3", after="2"))
 
 
-def test_stop_cancels_and_resume_queues_again(store):
+def test_stop_and_resume(store):
     sweep = store.submit(SPEC)
     page = open_explore()
     button(page, "Stop").click().run()
@@ -132,7 +132,7 @@ def test_stop_cancels_and_resume_queues_again(store):
     assert store.counts(sweep)["queued"] == 4
 
 
-def test_failures_are_described(store):
+def test_failures_are_shown(store):
     store.submit(SPEC)
     for _ in range(3):
         train(store)
@@ -141,20 +141,20 @@ def test_failures_are_described(store):
     page = open_explore()
     assert not page.exception
     assert "it had no luck. (r4)" in texts(page)
-    assert "1 seed has finished in every configuration; it takes at least 4 to tell a difference." in texts(page)
+    assert "1 seed has finished in every configuration. At least 4 shared seeds are needed to compare them." in texts(page)
     assert button(page, "Resume")
 
 
-def test_a_sweep_whose_runs_are_not_equally_far_is_shown(store):
+def test_sweep_with_unequal_progress_is_shown(store):
     store.submit(SPEC)
     train(store)
     run, _ = store.claim()
     store.record([(run, TaskLearned(0, np.array([95.0, 10.0]), 1.0))])
     page = open_explore()
-    assert "No seed has finished in every configuration; it takes at least 4 to tell a difference." in texts(page)
+    assert "No seed has finished in every configuration. At least 4 shared seeds are needed to compare them." in texts(page)
 
 
-def test_one_click_adds_the_seeds_that_a_verdict_needs(store):
+def test_add_seeds_button(store):
     store.submit(SPEC)
     for _ in range(4):
         train(store)
@@ -172,7 +172,7 @@ def test_one_click_adds_the_seeds_that_a_verdict_needs(store):
     assert "GEM ends with 1.5 points less ACC than p-mGEM\\(4\\)" in texts(page)
 
 
-def test_a_sweep_in_the_url_is_shown_and_an_unknown_one_is_reported(store):
+def test_sweep_in_the_url(store):
     store.submit(SPEC, "first")
     store.submit(SPEC, "second")
     assert open_explore(sweep="s1").session_state["sweep"] == 1
@@ -181,7 +181,7 @@ def test_a_sweep_in_the_url_is_shown_and_an_unknown_one_is_reported(store):
     assert page.session_state["sweep"] == 2
 
 
-def test_a_damaged_store_stops_the_page_with_one_sentence(tmp_path, monkeypatch):
+def test_damaged_store_is_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     monkeypatch.setattr(runner_process, "ensure_runner", lambda *options, **named: None)
     (tmp_path / "runs.db").write_bytes(b"no database" * 1000)
@@ -190,16 +190,16 @@ def test_a_damaged_store_stops_the_page_with_one_sentence(tmp_path, monkeypatch)
     assert "is damaged or not a store of mgem" in page.error[0].value
 
 
-def test_a_runner_that_cannot_work_is_reported(store, monkeypatch):
+def test_runner_error_is_reported(store, monkeypatch):
     monkeypatch.setattr(runner_process, "refusal", lambda process: "no worker could be started.")
     store.submit(SPEC)
     page = open_explore()
     assert any("no worker could be started." in one.value for one in page.error)
 
 
-def test_strengths_and_seeds_can_be_typed(store):
+def test_typed_strengths_and_seeds(store):
     page = open_explore()
-    page.session_state["run strengths"] = [0.0, "0.25", "much"]  # as the browser sends them
+    page.session_state["run strengths"] = [0.0, "0.25", "much"]  # in the form in which the browser sends them
     page.session_state["run seeds"] = [0, "7"]
     page.run()
     assert not page.exception
@@ -208,31 +208,31 @@ def test_strengths_and_seeds_can_be_typed(store):
     assert "**10 runs**" in texts(page)
 
 
-def test_launch_takes_what_was_changed_in_the_same_moment(store):
+def test_launch_uses_a_simultaneous_change(store):
     page = open_explore()
     page.multiselect(key="run seeds").set_value([3])
     button(page, "Launch").click().run()
     assert {row[0] for row in store.database.rows("SELECT json_extract(config, '$.seed') FROM runs")} == {3}
 
 
-def test_a_mistake_made_in_the_same_moment_is_not_launched(store):
+def test_simultaneous_invalid_change_is_not_launched(store):
     page = open_explore()
     page.text_input(key="run partition").set_value("fc1=0")
     button(page, "Launch").click().run()
     assert sum(store.counts().values()) == 0
 
 
-def test_a_sweep_deleted_elsewhere_makes_room_for_the_next(store):
-    kept, gone = store.submit(SPEC, "kept"), store.submit(SweepSpec(base=SPEC.base, grid={"seed": [5]}), "gone")
-    page = open_explore(sweep=f"s{gone}")
-    store.cancel(store.run_ids(gone))
-    store.delete_sweep(gone)
+def test_deleted_sweep_is_replaced_by_the_next(store):
+    remaining, deleted = store.submit(SPEC, "a"), store.submit(SweepSpec(base=SPEC.base, grid={"seed": [5]}), "b")
+    page = open_explore(sweep=f"s{deleted}")
+    store.cancel(store.run_ids(deleted))
+    store.delete_sweep(deleted)
     page.run()
     assert not page.exception
-    assert page.session_state["sweep"] == kept
+    assert page.session_state["sweep"] == remaining
 
 
-def test_the_slider_goes_as_far_as_the_benchmark_that_is_shown(store):
+def test_slider_range_follows_the_benchmark(store):
     store.submit(SweepSpec(grid=[{"tasks": [3]}, {"benchmark": ["mnist5k-rotations"], "tasks": [2]}]))
     assert open_explore().slider(key="after").max == 3
     page = open_explore(on="MNIST Rotations (5,000 digits)")
@@ -240,7 +240,7 @@ def test_the_slider_goes_as_far_as_the_benchmark_that_is_shown(store):
     assert page.slider(key="after").max == 2
 
 
-def test_a_home_that_cannot_be_used_is_one_sentence(tmp_path, monkeypatch):
+def test_unusable_home_is_reported(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MGEM_HOME", str(tmp_path / "file" / "home"))
     monkeypatch.setattr(runner_process, "ensure_runner", lambda *options, **named: None)
@@ -258,12 +258,12 @@ def trained(store: Store) -> None:
 
 
 def plots(page: AppTest) -> list[str]:
-    """The titles above the plots."""
+    """Return the titles above the plots."""
     titles = [figure.title for figure in sweep_plots().values()]
     return [one.value.split("**")[1] for one in page.markdown if one.value.startswith(tuple(f"**{t}" for t in titles))]
 
 
-def test_the_plots_are_chosen_and_those_that_are_not_are_not_computed(store, monkeypatch):
+def test_only_chosen_plots_are_computed(store, monkeypatch):
     trained(store)
     drawn = []
     for name, figure in sweep_plots().items():
@@ -278,10 +278,10 @@ def test_the_plots_are_chosen_and_those_that_are_not_are_not_computed(store, mon
     ]
     drawn.clear()
     page.run()
-    assert drawn == []  # nothing has changed
+    assert drawn == []  # nothing is drawn again without a change
 
 
-def test_controls_appear_with_the_plots_that_need_them(store):
+def test_controls_follow_the_chosen_plots(store):
     trained(store)
 
     def keys(page):
@@ -293,7 +293,7 @@ def test_controls_appear_with_the_plots_that_need_them(store):
     assert keys(open_explore(plots="Per seed")) == {"difference"}
 
 
-def test_the_baseline_and_the_choices_of_a_link_reach_the_plots(store):
+def test_link_sets_baseline_and_view(store):
     trained(store)
     page = open_explore(plots=["Map", "Per seed"], baseline="p-mGEM(4)", measure="FWD", errors="every seed", **BY_ACC)
     assert "FWD minus that of p-mGEM\\(4\\) at the same q" in texts(page)
@@ -303,15 +303,15 @@ def test_the_baseline_and_the_choices_of_a_link_reach_the_plots(store):
     assert page.selectbox(key="errors").options == ["within seeds", "between seeds", "every seed", "none"]
 
 
-def test_seeds_that_some_configurations_lack_are_counted(store):
+def test_unshared_seeds_are_counted(store):
     store.submit(SPEC)
     for _ in range(3):
         train(store)
     assert "1 shared seed, 1 more in some configurations" in texts(open_explore())
 
 
-def test_another_ended_sweep_is_shown_at_once_and_the_page_comes_to_rest(store):
-    """A page that runs itself again without end would never answer."""
+def test_switching_to_an_ended_sweep_stops_reruns(store):
+    """A page that reran itself endlessly would time out here."""
     trained(store)
     store.submit(SweepSpec(base={**SPEC.base, "seed": 7}, grid={"modules": [1, 2]}), "another")
     while store.has_queued_runs():

@@ -1,4 +1,4 @@
-"""The lens comes first, and links from when Explore did still open Explore."""
+"""The lens is the first page; old links to Explore, which used to be the first page, still work."""
 
 from pages import MAIN, open_page, texts
 from small_store import small_store
@@ -7,7 +7,7 @@ from streamlit.util import calc_hash
 
 
 def open_address(path: str = "", **query: str | list[str]) -> AppTest:
-    """What a browser asks for at that path."""
+    """Open a path as a browser does."""
     app = AppTest.from_file(str(MAIN), default_timeout=15)
     if path:
         app._page_hash = calc_hash(path)
@@ -17,7 +17,7 @@ def open_address(path: str = "", **query: str | list[str]) -> AppTest:
     return app
 
 
-def test_the_lens_is_the_first_page_and_explains_itself_in_three_sentences(store):
+def test_lens_is_the_first_page(store):
     app = open_address()
     assert app.selectbox(key="lens of").value == "example"
     [introduction] = [one.value for one in app.markdown if "Drag" in one.value]
@@ -26,13 +26,13 @@ def test_the_lens_is_the_first_page_and_explains_itself_in_three_sentences(store
         assert words in introduction
 
 
-def test_the_address_of_the_lens_from_before_opens_it_with_its_parameters(store):
+def test_old_lens_address_redirects_with_parameters(store):
     app = open_address("lens", of="example")
     assert app.selectbox(key="lens of").value == "example"
     assert app.query_params["of"] == "example"
 
 
-def test_a_link_to_explore_from_when_it_was_the_first_page_opens_the_same_view(store):
+def test_old_explore_link_opens_the_same_view(store):
     small_store(store.path)
     view = {"sweep": "s1", "axes": "cosine", "plots": ["Map", "Transfer"], "errors": "every seed", "front": "true"}
     old, new = open_address(**view), open_page("explore", **view)
@@ -46,7 +46,7 @@ def test_a_link_to_explore_from_when_it_was_the_first_page_opens_the_same_view(s
     assert old.query_params == new.query_params
 
 
-def test_the_lens_leads_to_explore(store):
+def test_lens_links_to_explore(store):
     app = open_address()
     [button] = [one for one in app.button if one.label == "Train your own: Explore"]
     button.click().run()

@@ -1,4 +1,4 @@
-"""Form values → SweepSpec, and back."""
+"""Conversion of form values to a SweepSpec, and back."""
 
 from dataclasses import replace
 from itertools import product
@@ -17,7 +17,7 @@ def labels(**values):
     return [run.label for run in form.build_spec({**form.DEFAULTS, "strengths": [0.5], "seeds": [0], **values}).runs()]
 
 
-def test_each_family_takes_the_counts_that_concern_it():
+def test_families_use_their_counts():
     counts = {"modules": [2, 4], "splits": [2, 3]}
     assert labels(families=["GEM"], **counts) == ["GEM"]
     assert labels(families=["p-mGEM"], **counts) == ["p-mGEM(2)", "p-mGEM(4)"]
@@ -27,20 +27,20 @@ def test_each_family_takes_the_counts_that_concern_it():
     assert labels(families=["Single", "EWC"], **counts) == ["Single", "EWC"]
 
 
-def test_a_custom_partition_is_a_method_by_itself():
+def test_custom_partition_is_a_separate_method():
     custom = {"partition": "fc1=0,fc2=0,fc3=1"}
     assert labels(families=["GEM"], **custom) == ["GEM", "p-mGEM(2*)"]
     assert labels(families=["p-mGEM"], modules=[4], **custom) == ["p-mGEM(4)", "p-mGEM(2*)"]
 
 
 @pytest.mark.parametrize("name", ["quick-look", "modules-against-strength", "splits-against-strength", "digit-domains"])
-def test_a_preset_in_the_form_means_the_same_runs(name):
+def test_preset_round_trip(name):
     spec = PRESETS[name].spec
     assert set(form.build_spec(form.form_values(spec)).runs()) == set(spec.runs())
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_can_be_shown_in_the_form(name):
+def test_every_preset_can_be_shown(name):
     spec = PRESETS[name].spec
     values = form.form_values(spec)
     problem, runs = form.expand_form(values, spec)
@@ -48,7 +48,7 @@ def test_every_preset_can_be_shown_in_the_form(name):
     assert set(values["benchmarks"]) == {run.benchmark for run in spec.runs()}
 
 
-def test_a_run_in_the_form_means_that_run():
+def test_run_round_trip():
     base = {"benchmark": "mnist5k-rotations", "modules": 3, "strength": 0.2, "lr": 0.05, "tasks": 3, "trigger": "always"}
     spec = SweepSpec(base=base, grid={"seed": [7]})
     assert form.build_spec(form.form_values(spec)).runs() == spec.runs()
@@ -87,13 +87,13 @@ def test_a_run_in_the_form_means_that_run():
         ),
     ],
 )
-def test_what_cannot_be_launched_is_explained_in_a_sentence(values, sentence):
+def test_invalid_values_are_explained(values, sentence):
     problem, runs = form.expand_form({**form.DEFAULTS, **values})
     assert problem.startswith(sentence)
     assert not runs
 
 
-def test_what_can_be_launched_is_no_problem(monkeypatch, tmp_path):
+def test_valid_values_have_no_problem(monkeypatch, tmp_path):
     assert form.expand_form(form.DEFAULTS)[0] == ""
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
     missing = form.expand_form({**form.DEFAULTS, "benchmarks": ["mnist-rotations"]})[0]
@@ -101,7 +101,7 @@ def test_what_can_be_launched_is_no_problem(monkeypatch, tmp_path):
     assert missing.endswith("mgem data fetch mnist.")
 
 
-def test_snapshots_are_off_until_the_form_asks_for_them():
+def test_snapshots_are_off_by_default():
     assert {run.snap_every for run in form.expand_form(form.DEFAULTS)[1]} == {0}
     chosen = {**form.DEFAULTS, "families": ["GEM", "EWC"], "snap_every": 10, "snap_splits": 6}
     problem, runs = form.expand_form(chosen)
@@ -111,13 +111,13 @@ def test_snapshots_are_off_until_the_form_asks_for_them():
     assert (values["snap_every"], values["snap_splits"]) == (10, 6)
 
 
-def test_splits_of_snapshots_that_are_not_taken_do_not_matter():
+def test_snapshot_splits_are_ignored_without_snapshots():
     values = {**form.DEFAULTS, "snap_splits": 300}
     assert form.expand_form(values) == form.expand_form(form.DEFAULTS)
     assert form.expand_form({**values, "snap_every": 0})[0] == ""
 
 
-def test_domains_are_chosen_and_ordered_in_the_form():
+def test_choice_and_order_of_domains():
     values = {**form.DEFAULTS, "benchmarks": ["digits-domains"], "seeds": [0], "strengths": [0.5]}
     chosen = {**values, "domains": "uci+mnist, mnist+uci+photographs"}
     problem, runs = form.expand_form(chosen)
@@ -130,7 +130,7 @@ def test_domains_are_chosen_and_ordered_in_the_form():
     )
 
 
-def test_only_the_domains_that_are_chosen_need_their_data(monkeypatch, tmp_path):
+def test_only_chosen_domains_need_data(monkeypatch, tmp_path):
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
     values = {**form.DEFAULTS, "benchmarks": ["digit-five"]}
     assert form.expand_form({**values, "domains": "synthetic"})[0] == ""
@@ -138,14 +138,14 @@ def test_only_the_domains_that_are_chosen_need_their_data(monkeypatch, tmp_path)
     assert form.expand_form(values)[0].startswith("digit-five needs MNIST")
 
 
-def test_a_partition_is_a_block_per_tensor_coloured_by_module():
+def test_partition_bar_has_a_block_per_tensor():
     html = partition_bar(network_layers("mlp", "mnist5k-permutations"), 3)
     assert html.count("<span title=") == 6
     assert len({part.split(";")[0] for part in html.split("background:")[1:]}) == 3
     assert "fc1.weight: 78,400 parameters, module 1" in html
 
 
-def test_the_picture_of_a_partition_is_that_of_the_network_to_be_trained(monkeypatch):
+def test_partition_bar_shows_the_chosen_network(monkeypatch):
     digits = BENCHMARKS["mnist5k-permutations"]
     monkeypatch.setitem(BENCHMARKS, "photos", replace(digits, name="photos", shape=(3, 32, 32), classes=100))
     assert "fc1.weight: 307,200 parameters, module 1" in partition_bar(network_layers("mlp", "photos"), "layers")
@@ -154,7 +154,7 @@ def test_the_picture_of_a_partition_is_that_of_the_network_to_be_trained(monkeyp
     assert network_layers("conv5", "mnist5k-permutations") == []
 
 
-def test_a_gem_takes_module_counts_and_partitions_too():
+def test_agem_uses_modules_and_partitions():
     wanted = {**form.DEFAULTS, "families": ["A-GEM"], "modules": [3, 4], "partition": "fc1=0,fc2=0,fc3=1"}
     problem, runs = form.expand_form(wanted)
     assert problem == ""
@@ -163,7 +163,7 @@ def test_a_gem_takes_module_counts_and_partitions_too():
     assert (values["families"], values["modules"], values["partition"]) == (["A-GEM"], [3, 4], "fc1=0,fc2=0,fc3=1")
 
 
-def test_a_new_method_takes_the_values_of_the_form_that_it_uses(monkeypatch):
+def test_new_method_uses_its_form_values(monkeypatch):
     fields = ("modules", "splits", "strength", "trigger", "memory")
     mine = replace(METHODS["agem"], name="mine", label=lambda config: "Mine", fields=fields, options={})
     monkeypatch.setitem(METHODS, "mine", mine)

@@ -1,4 +1,4 @@
-"""Launching from the form: what is known already, what takes long, what the form shows."""
+"""Launching from the form: finished runs, long sweeps, and the contents of the form."""
 
 import json
 
@@ -20,7 +20,7 @@ def choose(page, spec: SweepSpec):
     return page.run()
 
 
-def test_the_estimate_leaves_out_what_is_known_already(store):
+def test_estimate_excludes_finished_runs(store):
     store.submit(SPEC)
     for _ in range(4):
         train(store)
@@ -30,7 +30,7 @@ def test_the_estimate_leaves_out_what_is_known_already(store):
     assert "**4 runs** · all finished already" in texts(choose(open_explore(), again))
 
 
-def test_a_sweep_that_is_there_already_is_shown_instead_of_a_second_one(store):
+def test_existing_sweep_is_shown_again(store):
     spec = SweepSpec(base={**SPEC.base, "strength": 0.5}, grid=SPEC.grid)
     store.submit(spec, "first")
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [5]}), "other")
@@ -41,7 +41,7 @@ def test_a_sweep_that_is_there_already_is_shown_instead_of_a_second_one(store):
     assert len(store.sweeps()) == 2
 
 
-def test_what_a_sweep_that_is_there_already_lacks_is_queued_again(store):
+def test_missing_runs_of_an_existing_sweep_are_queued(store):
     spec = SweepSpec(base={**SPEC.base, "strength": 0.5}, grid=SPEC.grid)
     store.submit(spec)
     train(store)
@@ -57,14 +57,14 @@ def lasting(hours: float):
     return lambda *arguments: Estimate(52, 0, 3600 * hours)
 
 
-def test_a_sweep_of_hours_is_warned_of(store, monkeypatch):
+def test_long_sweep_shows_a_warning(store, monkeypatch):
     monkeypatch.setattr(launch, "estimate", lasting(3))
     page = open_explore()
     assert "This takes about 3.0 h." in texts(page)
     assert not button(page, "Launch").disabled
 
 
-def test_a_sweep_of_days_must_be_confirmed(store, monkeypatch):
+def test_very_long_sweep_must_be_confirmed(store, monkeypatch):
     monkeypatch.setattr(launch, "estimate", lasting(75))
     page = open_explore()
     assert button(page, "Launch").disabled
@@ -74,7 +74,7 @@ def test_a_sweep_of_days_must_be_confirmed(store, monkeypatch):
     assert store.counts(1)["queued"] == 52
 
 
-def test_a_sweep_of_days_is_not_launched_by_a_change_in_the_same_moment(store, monkeypatch):
+def test_simultaneous_change_needs_confirmation(store, monkeypatch):
     page = open_explore()
     page.multiselect(key="run seeds").set_value([3])
     monkeypatch.setattr(launch, "estimate", lasting(75))
@@ -83,14 +83,14 @@ def test_a_sweep_of_days_is_not_launched_by_a_change_in_the_same_moment(store, m
     assert not store.sweeps()
 
 
-def test_a_number_of_steps_that_must_be_a_slip_is_refused(store):
+def test_implausible_number_of_steps_is_rejected(store):
     page = open_explore()
     page.number_input(key="run iterations").set_value(10**9).run()
     assert "Steps per task is 1000000000; it must be less than or equal to 1000000." in texts(page)
     assert button(page, "Launch").disabled
 
 
-def test_what_snapshots_cost_is_told_before_they_are_launched(store):
+def test_snapshot_cost_is_shown_before_launch(store):
     page = open_explore()
     assert "for the lens" not in texts(page)
     assert page.number_input(key="run snap_splits").disabled
@@ -109,13 +109,13 @@ def form_state_runs(page):
     return form.expand_form(names)[1]
 
 
-def test_a_sweep_that_recorded_steps_leads_to_them_when_it_has_ended(store):
+def test_recorded_sweep_links_to_the_lens(store):
     trained_store(store.path, SweepSpec(base={**SPEC.base, "snap_every": 10}, grid={"seed": [1, 0]}))
     store.submit(SPEC)
     store.cancel(store.run_ids(2))
     [link] = links_to_lens(open_explore(sweep="s1"))
     assert link.query_string == "of=r1"
-    lens = open_page("lens", of="r1")  # of seed 1, with which that of seed 0 is shown
+    lens = open_page("lens", of="r1")  # the run of seed 1; that of seed 0 is shown with it
     assert "2 seeds (r1 … r2)" in lens.selectbox(key="lens of").options[0]
     assert lens.selectbox(key="lens of").value == lens.query_params["of"] == "r2"
     assert links_to_lens(open_explore(sweep="s2")) == []
@@ -125,7 +125,7 @@ def links_to_lens(page):
     return [one.proto for one in page.get("page_link") if one.proto.label.startswith("Open in Lens")]
 
 
-def test_a_link_fills_the_form_with_the_settings_of_its_sweep(store):
+def test_link_fills_the_form(store):
     store.submit(SweepSpec(base={**SPEC.base, "benchmark": "mnist5k-permutations", "method": "ewc"}, grid={"seed": [7]}))
     store.submit(PRESETS["modules-against-strength"].spec)
     page = open_explore(sweep="s1")
@@ -135,14 +135,14 @@ def test_a_link_fills_the_form_with_the_settings_of_its_sweep(store):
     assert open_explore(sweep="s2").selectbox(key="preset").value == "modules-against-strength"
 
 
-def test_a_sweep_of_another_version_leaves_the_form_at_the_first_preset(store):
+def test_unreadable_sweep_leaves_the_first_preset(store):
     store.submit(SPEC)
     with store.database.transaction() as db:
         db.execute("UPDATE sweeps SET spec = ?", (json.dumps({"base": {"benchmark": "of tomorrow"}, "grid": {}}),))
     assert open_explore().selectbox(key="preset").value == "quick-look"
 
 
-def test_the_form_is_what_the_browser_kept_without_what_is_not_offered():
+def test_stored_form_drops_invalid_values():
     values = {**form.DEFAULTS, "families": ["EWC"], "seeds": [3], "iterations": 20, "lr": 0.5}
     assert form.offered_values(json.dumps(values)) == values
     wrong = {
@@ -154,20 +154,20 @@ def test_the_form_is_what_the_browser_kept_without_what_is_not_offered():
     assert form.offered_values("no JSON") == form.offered_values("[]") == {}
 
 
-def test_a_bad_partition_is_explained_once(store):
+def test_invalid_partition_is_explained_once(store):
     page = open_explore()
     page.text_input(key="run partition").set_value("fc1=0,fc9=1").run()
     assert texts(page).count("'fc9' is no layer or tensor of this network") == 1
 
 
-def test_benchmarks_without_their_data_are_marked(store, monkeypatch, tmp_path):
+def test_benchmarks_without_data_are_marked(store, monkeypatch, tmp_path):
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
     options = open_explore().multiselect(key="run benchmarks").options
     assert "MNIST Rotations (needs a download)" in options
     assert "MNIST Rotations (5,000 digits)" in options
 
 
-def test_stop_does_not_stay_when_the_last_run_ends_while_the_page_is_made(store, monkeypatch):
+def test_stop_button_disappears_after_the_last_run(store, monkeypatch):
     store.submit(SPEC)
     counts, ended = Store.counts, []
 
@@ -183,7 +183,7 @@ def test_stop_does_not_stay_when_the_last_run_ends_while_the_page_is_made(store,
     assert not any(one.label == "Stop" for one in page.button)
 
 
-def test_a_finished_sweep_has_no_button_to_stop_or_resume(store):
+def test_finished_sweep_has_no_stop_or_resume_button(store):
     store.submit(SPEC)
     for _ in range(4):
         train(store)
@@ -192,24 +192,24 @@ def test_a_finished_sweep_has_no_button_to_stop_or_resume(store):
     assert "Finished" in [one.value for one in page.markdown]
 
 
-def test_a_method_without_a_place_in_the_plots_is_named(store):
+def test_methods_without_points_are_named(store):
     store.submit(SweepSpec(base=SPEC.base, grid={"method": ["gem", "independent"]}))
     assert "Not in the plots: Independent." in texts(open_explore())
     store.submit(SPEC)
     assert "Not in the plots" not in texts(open_explore())
 
 
-def test_the_first_page_shows_a_picture_of_what_will_appear(store):
+def test_welcome_shows_an_example_picture(store):
     assert "An example of what will appear" in str(open_explore().get("image")[0].proto)
 
 
-def test_the_picture_can_be_seen_on_a_dark_page():
+def test_example_picture_in_dark_mode():
     light, dark = (example.example_picture(is_dark) for is_dark in (False, True))
     assert all(ink in light and ink not in dark for ink in example.DARK_INK)
     assert len(light) < 60_000
 
 
-def test_a_preset_that_the_form_cannot_express_is_launched_whole_until_it_is_changed(store, monkeypatch):
+def test_unchanged_preset_is_launched_completely(store, monkeypatch):
     uneven = SweepSpec(base=SPEC.base, grid=[{"modules": [1], "strength": [0.0]}, {"modules": [4], "strength": [1.0]}])
     monkeypatch.setitem(PRESETS, "uneven", Preset("Uneven", "Other strengths with four modules", uneven))
     page = open_explore()
@@ -223,6 +223,6 @@ def test_a_preset_that_the_form_cannot_express_is_launched_whole_until_it_is_cha
     assert "show only a part" not in texts(page)
 
 
-def test_the_preset_of_a_form_is_remembered_with_it():
+def test_preset_is_stored_with_the_form():
     assert form.remembered_preset('{"preset": "quick-look", "seeds": [1]}') == "quick-look"
     assert form.remembered_preset("[]") == form.remembered_preset("{") == form.remembered_preset('{"preset": 3}') == ""

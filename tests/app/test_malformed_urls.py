@@ -1,4 +1,4 @@
-"""Whatever a URL contains, a page is shown."""
+"""Pages are shown for any URL, however malformed."""
 
 import random
 
@@ -31,7 +31,7 @@ VALID = {
     },
     **{"strength": "0.5", "turn": "-20,25", "kind": "margin", "trigger": "always", "methods": "GEM,d-mGEM"},
 }
-TOO_LONG = ("r" + "1" * 5000, "s" + "1" * 5000)  # Python refuses to read so long a number
+TOO_LONG = ("r" + "1" * 5000, "s" + "1" * 5000)  # Python refuses to parse such a long number
 ODD = [
     *(
         "",
@@ -129,7 +129,7 @@ Query = dict[str, str | list[str]]
 
 
 def malformed(parameters: tuple[str, ...], count: int) -> list[Query]:
-    """So many queries, the same at each call: every parameter empty and too long, then random ones."""
+    """Return `count` queries, the same at each call: every parameter empty and too long, then random ones."""
     chance = random.Random(0)
     queries: list[Query] = [{name: odd} for odd in ("", *TOO_LONG) for name in parameters]
     while len(queries) < count:
@@ -140,7 +140,7 @@ def malformed(parameters: tuple[str, ...], count: int) -> list[Query]:
 
 def odd_value(chance: random.Random, valid: str) -> str | list[str]:
     kind = chance.randrange(6)
-    if kind == 0:  # given twice
+    if kind == 0:  # the parameter is given twice
         return [chance.choice(ODD), chance.choice([valid, *ODD])]
     if kind == 1:
         return damaged(chance, damaged(chance, valid))
@@ -150,15 +150,15 @@ def odd_value(chance: random.Random, valid: str) -> str | list[str]:
 
 
 def damaged(chance: random.Random, text: str) -> str:
-    """With something odd put in, perhaps in the place of a character."""
+    """Insert an odd text, or replace a character by it."""
     at = chance.randrange(len(text) + 1)
     return text[:at] + chance.choice(DAMAGE) * chance.choice([1, 1, 2, 50]) + text[at + chance.randrange(2) :]
 
 
 @pytest.mark.parametrize("page", PARAMETERS)
 @pytest.mark.parametrize("count", [24, pytest.param(300, marks=pytest.mark.slow)])
-def test_no_url_makes_a_page_fail(store, monkeypatch, page, count):
-    monkeypatch.setattr(form_state, "fill_form", lambda *given: None)  # the form takes nothing from the URL, and some time
+def test_malformed_urls_never_fail(store, monkeypatch, page, count):
+    monkeypatch.setattr(form_state, "fill_form", lambda *given: None)  # slow, and independent of the URL
     small_store(store.path)
     queries = malformed(PARAMETERS[page], count)
     assert len(queries) == count
@@ -166,7 +166,7 @@ def test_no_url_makes_a_page_fail(store, monkeypatch, page, count):
 
 
 @pytest.mark.parametrize("page", PARAMETERS)
-def test_a_url_of_ten_thousand_runs_and_words_is_shown(store, page):
+def test_very_long_url(store, page):
     small_store(store.path)
     ids = ",".join(f"r{run}" for run in range(1, 10_000))
     app = open_page(page, **{"runs": ids, "chosen": ids, "marked": ids, "find": ids.replace(",", " "), "status": ids})
@@ -174,7 +174,7 @@ def test_a_url_of_ten_thousand_runs_and_words_is_shown(store, page):
 
 
 @pytest.mark.parametrize("page", PARAMETERS)
-def test_a_malformed_url_of_an_empty_store_is_shown(store, page):
+def test_malformed_url_with_an_empty_store(store, page):
     for query in malformed(PARAMETERS[page], 12):
         assert not open_page(page, **query).exception
 
@@ -187,11 +187,11 @@ def test_a_malformed_url_of_an_empty_store_is_shown(store, page):
         *[(text, None) for text in ("r1_0", "r1.0", "R1", "rr1", "r١", "r²", "r１", "r0x1")],
     ],
 )
-def test_an_id_is_a_letter_and_a_number_that_the_store_can_hold(text, number):
+def test_parse_id(text, number):
     assert parse_id(text, "r") == number
 
 
-def test_what_a_message_quotes_from_a_url_is_short_and_plain(store):
+def test_quoted_url_text_is_short_and_escaped(store):
     small_store(store.path)
     [message] = open_page("runs", **{"runs": "r1,**x**\n# y\x00" + "z" * 9000, "sweep": "[a](b)"}).warning
     assert message.value == (
@@ -199,7 +199,7 @@ def test_what_a_message_quotes_from_a_url_is_short_and_plain(store):
     )
 
 
-def test_an_id_with_leading_zeros_is_that_run(store):
+def test_id_with_leading_zeros(store):
     small_store(store.path)
     app = open_page("runs", **{"runs": "r01", "sweep": "s01"})
     assert not app.warning
@@ -209,7 +209,7 @@ def test_an_id_with_leading_zeros_is_that_run(store):
 @pytest.mark.parametrize(
     "text", ["word " * 3000, " ".join(f"w{n}" for n in range(3000)), "\x00", "r" + "1" * 5000, "%_'\"\\"]
 )
-def test_the_search_box_takes_any_text(store, text):
+def test_search_box_accepts_any_text(store, text):
     small_store(store.path)
     app = open_page("runs")
     app.text_input(key="find").set_value(text).run()
@@ -217,7 +217,7 @@ def test_the_search_box_takes_any_text(store, text):
     assert any("No run matches" in one.value for one in app.markdown)
 
 
-def test_a_word_that_is_repeated_in_a_search_counts_once(store):
+def test_repeated_search_word_counts_once(store):
     small_store(store.path)
     app = open_page("runs", **{"find": "gem " * 3000 + "r2"})
     assert any(one.value == "1 run" for one in app.markdown)

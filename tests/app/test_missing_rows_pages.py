@@ -1,4 +1,4 @@
-"""A run whose store lacks a row of R, on the pages."""
+"""Pages for runs with a missing row of R."""
 
 import json
 
@@ -12,7 +12,7 @@ from mgem_core.config.sweeps import SweepSpec
 
 @pytest.fixture
 def gap(store):
-    """Two finished runs of three tasks; the first lacks the row of its second task, the second that of its last."""
+    """Build two finished runs of three tasks: the first lacks the row of its second task, the second that of its last."""
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"modules": [1, 4]}))
     for missing in (1, 2):
         finish(store, store.claim()[0], missing=(missing,))
@@ -20,13 +20,13 @@ def gap(store):
 
 
 def pictures(app: AppTest) -> dict[str, dict]:
-    """The descriptions of the plots of a page → their figures."""
+    """Return the figures of a page by their descriptions."""
     shown = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.component_name.endswith("plot")]
     return {data["description"]: json.loads(data["figure"]) for data in shown}
 
 
 @pytest.mark.parametrize("runs", ["r1", "r2", "r1,r2"])
-def test_runs_shows_the_gap(gap, runs):
+def test_runs_page_shows_the_gap(gap, runs):
     app = run_page(open_page("runs", runs=runs))
     words = " ".join(pictures(app))
     assert ("R of r1 GEM" in words, "R of r2 p-mGEM(4)" in words) == ("r1" in runs, "r2" in runs)
@@ -35,7 +35,7 @@ def test_runs_shows_the_gap(gap, runs):
 
 
 @pytest.mark.parametrize("after", ["1", "2", "3"])
-def test_explore_shows_what_is_known(gap, after):
+def test_explore_shows_known_values(gap, after):
     app = run_page(open_page("explore", after=after))
     best = {"1": "90.00", "2": "77.50", "3": "74.33"}
     assert best[after] in tables(app)

@@ -1,4 +1,4 @@
-"""The store is replaced while somebody looks at it."""
+"""Replacing the store while a page shows it."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from mgem_core.store import Store
 
 @pytest.fixture
 def first(store):
-    """The store that a page shows first, with a finished sweep."""
+    """Build the store that a page shows first, with a finished sweep."""
     return small_store(store.path)
 
 
 def replace(store: Store, other: Store) -> None:
-    """Put another store in the place of this one, as somebody does who restores a copy."""
+    """Replace the store by another, as when a copy is restored."""
     for ending in ("-wal", "-shm"):
         Path(f"{store.path}{ending}").unlink(missing_ok=True)
     other.close()
@@ -29,7 +29,7 @@ def notice(store: Store) -> str:
     return f"The store at {escape_markdown(str(store.path))} was replaced; this page now shows the new one."
 
 
-def test_explore_shows_the_numbers_of_the_new_store(store, first, tmp_path):
+def test_explore_shows_the_new_store(store, first, tmp_path):
     app = open_page("explore")
     assert "77.50" in tables(app)
     replace(store, small_store(tmp_path / "other.db", shift=5.0))
@@ -39,7 +39,7 @@ def test_explore_shows_the_numbers_of_the_new_store(store, first, tmp_path):
     assert not run_page(app).warning
 
 
-def test_runs_shows_the_numbers_of_the_new_store(store, first, tmp_path):
+def test_runs_page_shows_the_new_store(store, first, tmp_path):
     app = open_page("runs", runs="r1")
     assert app.metric[0].value == "77.50"
     replace(store, small_store(tmp_path / "other.db", shift=5.0))
@@ -47,7 +47,7 @@ def test_runs_shows_the_numbers_of_the_new_store(store, first, tmp_path):
     assert notice(store) in [one.value for one in app.warning]
 
 
-def test_another_session_opens_the_new_store_without_a_notice(store, first, tmp_path):
+def test_new_session_shows_no_notice(store, first, tmp_path):
     open_page("explore")
     replace(store, small_store(tmp_path / "other.db", shift=5.0))
     app = open_page("explore")
@@ -55,17 +55,17 @@ def test_another_session_opens_the_new_store_without_a_notice(store, first, tmp_
     assert not app.warning
 
 
-def test_sweeps_with_other_tasks_and_speeds_replace_the_old_ones(store, first, tmp_path):
+def test_cached_tasks_and_speeds_are_replaced(store, first, tmp_path):
     app = open_page("explore")
     assert app.slider(key="after").max == 2
-    spec = SweepSpec(base={**SPEC.base, "tasks": 3, "benchmark": "mnist5k-split"})  # on another network
+    spec = SweepSpec(base={**SPEC.base, "tasks": 3, "benchmark": "mnist5k-split"})  # uses another network
     replace(store, small_store(tmp_path / "other.db", spec=spec))
     assert "duration unknown until the first runs have finished" in texts(run_page(app))
     assert app.slider(key="after").max == 3
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_deleted_store_is_an_empty_one(store, first, page):
+def test_deleted_store_is_empty(store, first, page):
     app = open_page(page)
     for ending in ("", "-wal", "-shm"):
         Path(f"{store.path}{ending}").unlink(missing_ok=True)
@@ -79,7 +79,7 @@ def test_a_deleted_store_is_an_empty_one(store, first, page):
     assert app.title[0].value == titles[page]
 
 
-def test_what_was_clicked_for_the_old_store_is_not_done_to_the_new_one(store, first, tmp_path):
+def test_click_on_the_old_store_does_not_change_the_new_one(store, first, tmp_path):
     app = open_page("runs", runs="r1,r2")
     replace(store, small_store(tmp_path / "other.db"))
     [button] = [button for button in app.button if button.label == "Delete 2 runs"]
@@ -88,7 +88,7 @@ def test_what_was_clicked_for_the_old_store_is_not_done_to_the_new_one(store, fi
     assert Store(store.path).counts()["finished"] == 4
 
 
-def test_nothing_is_launched_into_a_store_that_is_gone(store, first, tmp_path):
+def test_nothing_is_launched_into_a_replaced_store(store, first, tmp_path):
     app = open_page("explore")
     replace(store, small_store(tmp_path / "other.db"))
     next(button for button in app.button if button.label == "Launch").click()

@@ -1,4 +1,4 @@
-"""Explore as a person uses it: launch, watch, zoom, stop, reload, share, export, make a mistake."""
+"""Use of the page Explore: launch, watch, zoom, stop, reload, share, export, and wrong input."""
 
 import csv
 import io
@@ -18,13 +18,13 @@ from mgem_core.paper.presets import PRESETS
 from mgem_core.store import Store
 
 pytestmark = pytest.mark.slow
-RUNS, CONFIGURATIONS = PRESETS["quick-look"].spec.runs(), 13  # of the quick look: its runs and configurations
+RUNS, CONFIGURATIONS = PRESETS["quick-look"].spec.runs(), 13  # of the quick look
 PLOT = "document.querySelectorAll('.plot')[{n}]"
 COUNT = "({plot}?._fullData ?? []).reduce((sum, trace) => sum + (trace.customdata?.length ?? 0), 0)"
 
 
 def points(page: Page, n: int = 0) -> int:
-    """How many points a plot shows."""
+    """Return the number of points in a plot."""
     return page.evaluate(COUNT.format(plot=PLOT.format(n=n)))
 
 
@@ -33,7 +33,7 @@ def wait_for_points(page: Page, n: int = 0, at_least: int = 1, seconds: float = 
 
 
 def wait_for_finished(page: Page, runs: int) -> None:
-    """Wait until the points of the frontier tell of so many finished runs."""
+    """Wait until the points of the frontier have this many finished runs in total."""
     counts = "[...String(trace.text).matchAll(/([0-9]+) of [0-9]+ seeds/g)].reduce((sum, found) => sum + +found[1], 0)"
     page.wait_for_function(f"{PLOT.format(n=0)}._fullData.reduce((sum, trace) => sum + {counts}, 0) >= {runs}")
 
@@ -43,8 +43,8 @@ def zoomed(page: Page) -> list[float]:
 
 
 def zoom(page: Page) -> None:
-    """Drag over the middle of the frontier, and wait until the zoom has come to rest."""
-    # For a moment, while the plot is drawn anew, there is nothing to drag.
+    """Drag over the middle of the frontier, and wait until the zoom is complete."""
+    # While the plot is drawn again, there is nothing to drag for a moment.
     page.wait_for_function("document.querySelector('.plot .nsewdrag')?.getBoundingClientRect().width > 100")
     whole, box = zoomed(page), until(page.locator(".plot .nsewdrag").first.bounding_box)
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
@@ -66,25 +66,25 @@ def store(home):
 
 @pytest.fixture(scope="module")
 def finished(server, home):
-    """The address of a server with a finished sweep in its store."""
+    """Return the address of a server with a finished sweep in its store."""
     store = Store(home / "runs.db")
     if not store.database.rows("SELECT 1 FROM sweeps"):
         store.submit(PRESETS["quick-look"].spec, "Quick look")
-    if store.resume(store.run_ids(1)) or store.has_queued_runs():  # whatever the tests before left
+    if store.resume(store.run_ids(1)) or store.has_queued_runs():  # left over from earlier tests
         chaos.mgem(home, "work", "--idle", "5")
     until(lambda: store.counts()["finished"] == len(RUNS), 180)
     return server
 
 
-def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, server, store):
+def test_launch_zoom_reload_stop_and_resume(page, server, store):
     open_address(page, f"{server}/explore")
     expect(page.get_by_role("heading", name="What does it cost to remember?")).to_be_visible()
     page.get_by_role("button", name="Run the quick look").click()
 
     wait_for_points(page)
     assert store.counts()["finished"] < len(RUNS), "points appear only when all is over"
-    wait_for_points(page, 1)  # until runs are probed in their second task, the transfer plot is the first and only one
-    wait_for_points(page, at_least=2)  # of one point alone there is nothing to zoom into
+    wait_for_points(page, 1)  # the transfer plot is the only one until runs are probed in their second task
+    wait_for_points(page, at_least=2)  # zooming needs at least two points
     zoom(page)
     before, count = zoomed(page), points(page)
     for _ in range(2):
@@ -116,7 +116,7 @@ def test_a_newcomer_launches_watches_zooms_reloads_stops_and_resumes(page, serve
     wait_for_points(page, 1, CONFIGURATIONS)
 
 
-def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_same(page, finished, browser):
+def test_selection_links_plot_and_table(page, finished, browser):
     open_address(page, f"{finished}/explore?sweep=s1")
     page.get_by_role("radio", name="cosine").or_(page.get_by_role("button", name="cosine")).first.click()
     wait_for_points(page, 0, CONFIGURATIONS)
@@ -154,7 +154,7 @@ def test_a_point_filters_the_table_a_row_marks_its_point_and_a_link_shows_the_sa
     other.context.close()
 
 
-def test_a_box_filters_the_table_and_show_all_takes_it_away(page, finished):
+def test_box_selection_filters_the_table(page, finished):
     open_address(page, f"{finished}/explore?sweep=s1")
     wait_for_points(page, 0, CONFIGURATIONS)
     rows, plot = page.locator(".configurations tbody tr"), page.locator(".plot").first
@@ -174,7 +174,7 @@ def test_a_box_filters_the_table_and_show_all_takes_it_away(page, finished):
     expect(plot.locator(".selectionlayer path")).to_have_count(0)
 
 
-def test_a_cleared_number_is_the_default_again_and_more_settings_stay_open(page, finished):
+def test_cleared_number_returns_to_the_default(page, finished):
     open_address(page, f"{finished}/explore")
     page.get_by_text("More settings", exact=True).click()
     rate = page.get_by_role("spinbutton", name="Learning rate")
@@ -197,18 +197,18 @@ def expected_accuracies(store: Store, view: aggregate.View) -> list[str]:
     return [text.mean_and_error(row["acc"], row["acc_std"]) for row in rows]
 
 
-def test_the_slider_goes_back_in_training(page, finished, store):
+def test_slider_shows_earlier_tasks(page, finished, store):
     open_address(page, f"{finished}/explore?sweep=s1&after=2")
     wait_for_points(page, 1, CONFIGURATIONS)
-    then, now = (expected_accuracies(store, aggregate.View(after=after)) for after in (2, None))
-    assert then != now
-    assert accuracies(page) == then
+    earlier, current = (expected_accuracies(store, aggregate.View(after=after)) for after in (2, None))
+    assert earlier != current
+    assert accuracies(page) == earlier
     page.get_by_role("slider").press("ArrowRight")
-    page.wait_for_function(f"document.body.innerText.includes({now[0]!r})")
-    assert accuracies(page) == now
+    page.wait_for_function(f"document.body.innerText.includes({current[0]!r})")
+    assert accuracies(page) == current
 
 
-def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, home):
+def test_switching_sweeps_replaces_the_lines(page, finished, home):
     few = ["--tasks", "2", "--iterations", "20", "--memory", "20", "--probe-every", "10"]
     chaos.mgem(home, "sweep", "--name", "Other", *few, "--modules", "2", "--splits", "2").communicate(timeout=60)
     open_address(page, f"{finished}/explore?sweep=s1")
@@ -220,7 +220,7 @@ def test_lines_of_another_sweep_take_the_place_of_those_before(page, finished, h
         page.wait_for_function(f"{lines} === 'md-GEM(2,2)'")
 
 
-def test_a_view_without_points_says_so_and_shows_all_points_again(page, finished):
+def test_zoom_without_points_can_be_reset(page, finished):
     open_address(page, f"{finished}/explore?sweep=s1")
     wait_for_points(page, 0, CONFIGURATIONS)
     wait_until_still(page)
@@ -234,7 +234,7 @@ def test_a_view_without_points_says_so_and_shows_all_points_again(page, finished
     assert zoomed(page) == whole
 
 
-def test_a_plot_says_that_it_is_loading_in_the_room_that_it_will_take(page, finished):
+def test_loading_placeholder_has_the_size_of_the_plot(page, finished):
     requests = []
     page.route("**/plotly.min.js", lambda route: requests.append(route))
     page.goto(f"{finished}/explore?sweep=s1")
@@ -248,7 +248,7 @@ def test_a_plot_says_that_it_is_loading_in_the_room_that_it_will_take(page, fini
     assert plot.bounding_box() == before
 
 
-def test_somebody_else_sees_that_a_sweep_was_resumed(page, finished, store, browser):
+def test_second_viewer_sees_a_resumed_sweep(page, finished, store, browser):
     spec = SweepSpec(base={"tasks": 2, "iterations": 20, "memory": 20, "probe_every": 10}, grid={"seed": [50, 51]})
     sweep = store.submit(spec, "Stopped")
     store.cancel(store.run_ids(sweep))
@@ -263,7 +263,7 @@ def test_somebody_else_sees_that_a_sweep_was_resumed(page, finished, store, brow
     other.context.close()
 
 
-def test_a_reload_leaves_the_form_as_it_was_edited(page, finished):
+def test_reload_preserves_the_edited_form(page, finished):
     open_address(page, f"{finished}/explore?sweep=s1")
     ewc = page.get_by_test_id("stSidebarUserContent").get_by_role("button", name="EWC", exact=True)
     expect(ewc).to_have_attribute("aria-pressed", "false")
@@ -292,7 +292,7 @@ BOTH = {"fwd": "fwd", "bwd": "bwd"}
 STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctype html>", "Parquet": b"PAR1"}
 
 
-def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, finished, store):
+def test_export_in_every_format(page, finished, store):
     open_address(page, f"{finished}/explore?sweep=s1")
     wait_for_points(page, 0, CONFIGURATIONS)
     expected = measurements.points(store, frames.runs(store, 1), aggregate.View())
@@ -303,7 +303,7 @@ def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, f
         page.get_by_role("option", name=what, exact=True).click()
         body = page.get_by_test_id("stPopoverBody")
         expect(body.get_by_text(re.compile(rf"s1_{HOLDS[what]}"))).to_be_visible()
-        expect(body.get_by_test_id("stDownloadButton")).to_have_count(len(formats))  # those of the last choice have gone
+        expect(body.get_by_test_id("stDownloadButton")).to_have_count(len(formats))  # the previous buttons are gone
         wait_until_still(page)
         for format in formats:
             ending = {"LaTeX": "tex"}.get(format, format.lower())
@@ -339,7 +339,7 @@ def test_every_format_can_be_exported_and_holds_the_numbers_of_the_store(page, f
     ]
 
 
-def test_a_bad_partition_and_a_missing_dataset_are_explained_in_a_sentence(page, finished):
+def test_invalid_partition_and_missing_dataset(page, finished):
     open_address(page, f"{finished}/explore")
     page.get_by_role("textbox", name=re.compile("Custom partition")).fill("fc1=0,fc9=1")
     page.keyboard.press("Tab")
@@ -358,7 +358,7 @@ def test_a_bad_partition_and_a_missing_dataset_are_explained_in_a_sentence(page,
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("dark", 390)])
-def test_explore_has_no_serious_fault_for_those_who_cannot_see_it(browser, finished, scheme, width):
+def test_accessibility(browser, finished, scheme, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = open_address(context.new_page(), f"{finished}/explore?sweep=s1")
     wait_for_points(page, 1, CONFIGURATIONS)

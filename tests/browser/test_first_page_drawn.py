@@ -1,4 +1,4 @@
-"""The first page in a browser: the lens at once, then Explore; addresses from when Explore came first."""
+"""The first page in the browser: the lens, its link to Explore, and old addresses."""
 
 import pytest
 from people import open_address
@@ -13,7 +13,7 @@ def path_of(page: Page) -> str:
     return str(page.evaluate("location.pathname"))
 
 
-def test_a_newcomer_drags_the_lens_before_anything_was_trained_and_goes_on_to_explore(page, server):
+def test_lens_works_before_any_training(page, server):
     open_address(page, server)
     page.wait_for_function(IS_SOLVED)
     assert len(drag_slider(page, "Strength", 1)) > 5
@@ -25,14 +25,14 @@ def test_a_newcomer_drags_the_lens_before_anything_was_trained_and_goes_on_to_ex
     expect(page.get_by_text("Page not found")).to_have_count(0)
 
 
-def test_the_address_lens_opens_the_lens(page, server):
+def test_lens_address(page, server):
     open_address(page, f"{server}/lens?of=example")
     page.wait_for_function(IS_SOLVED)
     expect(page.get_by_text("Page not found")).to_have_count(0)
     assert page.get_by_test_id("stTopNavLink").all_inner_texts().count("Lens") == 1
 
 
-def test_a_link_shared_when_explore_was_the_first_page_opens_the_same_view(page, server, home):
+def test_old_explore_link_opens_the_same_view(page, server, home):
     small_store(home / "runs.db")
     open_address(page, f"{server}/?sweep=s1&axes=cosine&plots=Transfer&plots=Map")
     page.wait_for_function("location.pathname === '/explore'")

@@ -1,4 +1,4 @@
-"""Several people at once, and what goes wrong while somebody looks."""
+"""Concurrent users, and problems that occur while a page is open."""
 
 import json
 import re
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 SHORT = ["--tasks", "2", "--iterations", "30", "--memory", "20", "--probe-every", "10"]
 
 
-def test_four_commands_that_launch_sweeps_beside_an_open_dashboard_lose_nothing_and_train_nothing_twice(page, server, home):
+def test_concurrent_commands_and_dashboard(page, server, home):
     open_address(page, f"{server}/explore")
     seeds = ("0,1,2,3", "2,3,4,5", "4,5,6,7", "6,7,0,1")
     commands = [chaos.mgem(home, "sweep", *SHORT, "--seeds", some, "--json") for some in seeds]
@@ -33,12 +33,12 @@ def test_four_commands_that_launch_sweeps_beside_an_open_dashboard_lose_nothing_
     expect(page.get_by_text("4 of 4 runs")).to_be_visible()
 
 
-def test_a_problem_of_the_runner_is_shown_on_the_page_and_goes_away(page, server, home):
+def test_runner_problem_is_shown_until_it_is_solved(page, server, home):
     store = Store(home / "runs.db")
     open_address(page, f"{server}/explore")
     runner = until(lambda: chaos.runner_of(home))
     until(lambda: chaos.workers(runner))
-    log = home / "runs.db-wal"  # which SQLite overwrites from its beginning when it is long: only a short one grows
+    log = home / "runs.db-wal"  # SQLite overwrites a long log from its beginning; only a short one grows
     until(lambda: store.database.compact() or not log.stat().st_size)
     limit = 20_000
     resource.prlimit(runner, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
@@ -54,8 +54,8 @@ def test_a_problem_of_the_runner_is_shown_on_the_page_and_goes_away(page, server
     until(lambda: store.counts(sweep)["finished"] == 1)
 
 
-def test_a_store_replaced_under_a_live_server_and_runner_is_shown_and_trained(page, server, home, tmp_path):
-    """Runner, server and page all go on with the new store."""
+def test_store_replaced_under_a_live_server_and_runner(page, server, home, tmp_path):
+    """Runner, server and page continue with the new store."""
     other = Store(tmp_path / "runs.db")
     other.submit(SweepSpec(base={"tasks": 2, "iterations": 20, "memory": 20}), "the other one")
     other.compact()

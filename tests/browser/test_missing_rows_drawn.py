@@ -1,4 +1,4 @@
-"""A run whose store lacks a row of R, as a browser draws it."""
+"""A run with a missing row of R in the browser."""
 
 import pytest
 from people import open_address
@@ -11,7 +11,7 @@ from mgem_core.store import Store
 pytestmark = pytest.mark.slow
 
 
-def test_a_curve_and_a_heat_map_are_interrupted_where_a_row_is_missing(page, server, home):
+def test_curve_and_heat_map_have_gaps(page, server, home):
     store = Store(home / "runs.db")
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"modules": [1, 4]}))
     for missing in ((), (1,)):

@@ -1,4 +1,4 @@
-"""Figure 1 of the paper: what is drawn is what the dual problem gives."""
+"""Figure 1 of the paper shows the solution of the dual problem."""
 
 import math
 
@@ -7,7 +7,7 @@ import numpy as np
 from mgem_core.figures import cones
 
 
-def test_z_agrees_with_every_row_and_nothing_allowed_is_nearer_to_g():
+def test_z_is_the_nearest_allowed_direction():
     for panel in cones.panels():
         assert (panel.rows @ panel.z >= -1e-6).all()
         angles, lengths = np.meshgrid(np.linspace(*panel.allowed, 400), np.linspace(0, 2, 400))
@@ -16,7 +16,7 @@ def test_z_agrees_with_every_row_and_nothing_allowed_is_nearer_to_g():
         assert np.linalg.norm(panel.z - cones.G_T) <= nearest + 1e-6
 
 
-def test_the_shaded_angles_are_exactly_those_that_agree_with_every_row():
+def test_shaded_angles_agree_with_every_row():
     for panel in cones.panels():
         low, high = panel.allowed
         inside = np.linspace(low, high, 50)
@@ -25,7 +25,7 @@ def test_the_shaded_angles_are_exactly_those_that_agree_with_every_row():
         assert ((panel.rows @ np.stack([np.cos(outside), np.sin(outside)])) < 0).any(axis=0).all()
 
 
-def test_the_split_memory_allows_less_and_its_mean_is_the_whole_one():
+def test_split_memory_allows_fewer_directions():
     whole, split = cones.panels()
     assert split.allowed[0] > whole.allowed[0]
     assert split.allowed[1] < whole.allowed[1]
@@ -33,7 +33,7 @@ def test_the_split_memory_allows_less_and_its_mean_is_the_whole_one():
     np.testing.assert_allclose(split.rows.mean(axis=0), whole.rows[0])
 
 
-def test_the_picture_has_an_arrow_for_each_vector():
+def test_every_vector_has_an_arrow():
     arrows = [one for one in cones.screen()["layout"]["annotations"] if one.get("showarrow")]
     assert len(arrows) == 3 + 4
     assert "180°" in cones.in_words()

@@ -24,7 +24,7 @@ CONFIGS = [
 
 
 @pytest.mark.parametrize("fields", CONFIGS, ids=str)
-def test_a_command_line_gives_the_same_config(fields):
+def test_command_reproduces_the_config(fields):
     config = RunConfig(**fields).canonical()
     program, *arguments = shlex.split(command(config))
     options = parse(arguments)
@@ -32,13 +32,13 @@ def test_a_command_line_gives_the_same_config(fields):
     assert RunConfig(**{name: getattr(options, name) for name in RunConfig.model_fields}) == config
 
 
-def test_a_command_line_is_short():
+def test_command_omits_defaults():
     assert command(RunConfig()) == "mgem run --benchmark mnist5k-permutations"
     split = RunConfig(benchmark="mnist5k-split", method="mer", seed=3)
     assert command(split) == "mgem run --benchmark mnist5k-split --method mer --seed 3"
 
 
-def test_configs_contain_everything_needed_to_repeat_a_sweep(store):
+def test_configs_suffice_to_repeat_a_sweep(store):
     document = json.loads(exported(store, "configs", "json"))
     assert document["sweep"] == "quick look"
     assert SweepSpec.model_validate(document["spec"]).runs() == SPEC.runs()

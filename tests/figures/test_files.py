@@ -1,4 +1,4 @@
-"""Figures as files: right in form, with the numbers of the screen, under safe names."""
+"""Exported figures: valid formats, the same numbers as on the screen, safe file names."""
 
 import io
 import json
@@ -26,22 +26,22 @@ from mgem_core.store import Store
 
 PICTURES = [name for name, figure in FIGURES.items() if figure.printed]
 ON_SCREEN = [name for name, figure in FIGURES.items() if figure.screen]
-WIDTHS = (_print.COLUMN, _print.TEXT_WIDTH)  # of a paper, in inches
+WIDTHS = (_print.COLUMN, _print.TEXT_WIDTH)  # of a column and a page of a paper, in inches
 WITH_DATA = [name for name, figure in FIGURES.items() if figure.data]
 ALL = [(name, format) for name, figure in FIGURES.items() for format in figure.formats]
 exported_once = cache(exported)
 
 
-# In form
+# Formats
 
 
 @pytest.mark.parametrize(("name", "format"), ALL)
-def test_every_file_is_the_same_twice(store, name, format):
+def test_files_are_reproducible(store, name, format):
     assert exported(store, name, format) == exported_once(store, name, format)
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_png_has_300_dots_per_inch(store, name):
+def test_png_has_300_dpi(store, name):
     content = exported_once(store, name, "png")
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     width, _ = struct.unpack(">II", content[16:24])
@@ -51,7 +51,7 @@ def test_a_png_has_300_dots_per_inch(store, name):
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_pdf_has_the_width_of_a_column_or_of_the_page_and_carries_its_fonts(store, name):
+def test_pdf_width_and_embedded_fonts(store, name):
     content = exported_once(store, name, "pdf")
     assert content.startswith(b"%PDF-")
     assert content.rstrip().endswith(b"%%EOF")
@@ -63,7 +63,7 @@ def test_a_pdf_has_the_width_of_a_column_or_of_the_page_and_carries_its_fonts(st
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_an_svg_is_xml_that_needs_no_font(store, name):
+def test_svg_is_xml_without_fonts(store, name):
     root = ElementTree.fromstring(exported_once(store, name, "svg"))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert float(root.get("width").removesuffix("pt")) / 72 in WIDTHS
@@ -72,14 +72,14 @@ def test_an_svg_is_xml_that_needs_no_font(store, name):
 
 
 @pytest.mark.parametrize("name", ON_SCREEN)
-def test_html_needs_no_network(store, name):
+def test_html_works_offline(store, name):
     page = exported_once(store, name, "html").decode()
     assert "* plotly.js v" in page
     assert f'<html lang="en">\n<head><title>mGEM Explorer: {FIGURES[name].title}</title>' in page
     assert not re.search(r"<(script|link|img|iframe)[^>]*\s(src|href)=", page)
 
 
-def test_threads_draw_at_the_same_time(store):
+def test_concurrent_threads_can_draw(store):
     alone = {name: exported_once(store, name, "svg") for name in ("frontier", "transfer")}
     settings = dict(matplotlib.rcParams)
     opened = Store(store.path)
@@ -89,11 +89,11 @@ def test_threads_draw_at_the_same_time(store):
     assert dict(matplotlib.rcParams) == settings
 
 
-# The same numbers
+# Numbers
 
 
 @pytest.mark.parametrize("view", [View(), View(axes="raw", pair=(1, 2)), View(axes="cosine", pair=None), View(after=2)])
-def test_csv_has_the_points_to_the_last_digit(store, view):
+def test_csv_has_full_precision(store, view):
     points = measurements.points(store, frames.runs(store, 1), view)
     table = exported_csv(store, "table", view)
     names = {"gs_z": "x", "gt_z": "y", "acc": "acc", "fwd": "fwd", "bwd": "bwd"}
@@ -112,7 +112,7 @@ def test_csv_has_the_points_to_the_last_digit(store, view):
 
 
 @pytest.mark.parametrize("name", WITH_DATA)
-def test_json_and_parquet_have_the_columns_and_numbers_of_csv(store, name):
+def test_json_and_parquet_equal_csv(store, name):
     csv = exported_csv(store, name)
     parquet = pd.read_parquet(io.BytesIO(exported(store, name, "parquet")))
     records = pd.DataFrame(json.loads(exported(store, name, "json")))
@@ -122,22 +122,22 @@ def test_json_and_parquet_have_the_columns_and_numbers_of_csv(store, name):
 
 
 @pytest.mark.parametrize("name", WITH_DATA)
-def test_json_and_parquet_tell_missing_values_from_numbers(tmp_path, name):
+def test_missing_values_in_json_and_parquet(tmp_path, name):
     grid = {"modules": [1, 4], "strength": [0.2, [0.5, 0.1]], "seed": [0]}
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid=grid))
-    view = View(difference="acc")  # of y at equal x, these lines have no range in common
+    view = View(difference="acc")  # the lines have no common range of x
     records = json.loads(exported(store, name, "json", view))
     parquet = pd.read_parquet(io.BytesIO(exported(store, name, "parquet", view)))
     assert len(records) == len(parquet)
     if "configuration" in parquet:
         assert list(parquet["q"]) == [record["q"] for record in records] == ["0.2", "0.5, 0.1"] * 2
-    for column in parquet.columns.intersection(["acc_std", "gs_z_std"]):  # of one seed
+    for column in parquet.columns.intersection(["acc_std", "gs_z_std"]):  # undefined for a single seed
         assert parquet[column].isna().all()
         assert {record[column] for record in records} == {None}
 
 
 @pytest.mark.parametrize(("name", "x", "y"), [("frontier", "x", "y"), ("transfer", "bwd", "fwd")])
-def test_html_has_the_points_to_the_last_digit(store, points, name, x, y):
+def test_html_has_full_precision(store, points, name, x, y):
     page = exported_once(store, name, "html").decode()
     traces, _ = json.JSONDecoder().raw_decode(page, page.index("[", page.rindex("Plotly.newPlot(")))
     for line, rows in points.groupby("line"):
@@ -161,20 +161,20 @@ def test_html_has_the_points_to_the_last_digit(store, points, name, x, y):
         ("p-mGEM(4,2)-r12", "matrix", "csv", View(), "p-mGEM-4-2-r12_matrix.csv"),
     ],
 )
-def test_a_file_name_says_what_the_file_holds(runs, name, format, view, expected):
+def test_file_name_describes_the_content(runs, name, format, view, expected):
     assert file_name(runs, FIGURES[name], format, view) == expected
 
 
-def test_files_are_named_after_the_sweep_or_the_runs(store):
+def test_files_are_named_after_sweep_or_runs(store):
     assert Selection(store, 1).name() == "quick look-s1"
     assert Selection(store, run_ids=[7]).name() == "Single-r7"
 
 
-# Refusals
+# Errors
 
 
 @pytest.mark.parametrize("name", WITH_DATA)
-def test_nothing_to_show_yet_is_one_sentence(tmp_path, name):
+def test_missing_data_is_explained_in_one_sentence(tmp_path, name):
     store = Store(tmp_path / "runs.db")
     store.submit(SPEC)
     assert not FIGURES[name].is_available(Selection(store, 1))
@@ -188,7 +188,7 @@ VIEWS = [View(), View(pair=None), View(pair=(1, 2)), *(View(after=after) for aft
 
 @pytest.mark.parametrize("view", VIEWS, ids=str)
 @pytest.mark.parametrize("status", ["running", "finished", "cancelled"])
-def test_figures_are_available_where_they_can_be_exported(tmp_path, status, view):
+def test_is_available_agrees_with_export(tmp_path, status, view):
     store = filled_store(tmp_path / "runs.db", finishes=lambda run: status == "finished")
     if status == "cancelled":
         store.cancel(store.run_ids(1))
@@ -219,6 +219,6 @@ BAD = [
 
 
 @pytest.mark.parametrize(("changes", "sentence"), BAD, ids=[sentence[:24] for _, sentence in BAD])
-def test_what_cannot_be_exported_is_refused_in_one_sentence(store, changes, sentence):
+def test_invalid_export_is_rejected(store, changes, sentence):
     with pytest.raises(UsageError, match=f"^{re.escape(sentence)}"):
         exported(store, **{"name": "frontier", "format": "csv", **changes})

@@ -14,7 +14,7 @@ from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import frontier, mark_points
 
 
-def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):
+def test_lines_are_sorted_by_q_and_hollow_while_running(points):
     shuffled = points.iloc[::-1].assign(active=[0, 0, 0, 0, 1, 0, 0])
     axes = frontier.printed(shuffled, View()).axes[0]
     joined, faces = drawn_line(axes, "#0072B2")
@@ -23,7 +23,7 @@ def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):
     assert legend(axes) == ["GEM", "p-mGEM(4)", "Single", "adaptive (envelope)"]
 
 
-def test_the_envelope_is_the_front_beneath_all_lines(points):
+def test_envelope_is_the_pareto_front_below_all_lines(points):
     axes = frontier.printed(points, View()).axes[0]
     envelope = next(line for line in axes.lines if line.get_label() == "adaptive (envelope)")
     front = points[points["front"]].sort_values("x")
@@ -31,12 +31,12 @@ def test_the_envelope_is_the_front_beneath_all_lines(points):
     assert all(line.get_zorder() > envelope.get_zorder() for line in axes.lines if line is not envelope)
 
 
-def test_hiding_dominated_points_leaves_the_front(points):
+def test_hiding_dominated_points(points):
     shown = frontier.screen(points, View(hide_dominated=True))["data"][1:]
     assert sorted(key for trace in shown for key in trace["customdata"]) == sorted(points.loc[points["front"], "key"])
 
 
-def test_marked_points_have_a_thick_rim(points):
+def test_selected_points_have_a_thick_rim(points):
     marked = points["key"].iloc[0]
     traces = mark_points(frontier.screen(points, View()), [marked])["data"][1:]
     rims = {
@@ -45,14 +45,14 @@ def test_marked_points_have_a_thick_rim(points):
     assert all((rim > 1) == (key == marked) for key, rim in rims.items())
 
 
-def test_a_long_legend_makes_the_page_higher_and_leaves_its_width(points):
+def test_long_legend_increases_the_height_only(points):
     many = pd.concat([points.assign(line=f"p-mGEM({i}) · memory {i} · trigger always") for i in range(9)])
     width, height = frontier.printed(many, View()).get_size_inches()
     assert width == 3.5
     assert height > 2.8
 
 
-def test_latex_has_four_digits_and_the_largest_in_bold(store, points):
+def test_latex_has_four_digits_and_bold_maxima(store, points):
     rows = [line for line in exported(store, "frontier", "latex").decode().splitlines() if line.endswith(r" \\")]
     assert r"$\langle g_s, z\rangle" in rows[0]
     for column, name in ((2, "x"), (3, "y")):
@@ -62,20 +62,21 @@ def test_latex_has_four_digits_and_the_largest_in_bold(store, points):
         assert [r"\mathbf" in cell for cell in cells] == list(points[name] == points[name].max())
 
 
-def test_runs_without_probes_have_a_table_but_no_frontier(tmp_path):
+def test_runs_without_probes_have_no_frontier(tmp_path):
     store = filled_store(tmp_path / "runs.db", probed=False)
-    with pytest.raises(UsageError, match="no run has probed task 1 in task 2; it takes two tasks and probe_every above 0"):
+    reason = "no run has probed task 1 in task 2; at least two tasks and probe_every above 0 are needed"
+    with pytest.raises(UsageError, match=reason):
         exported(store, "frontier", "csv")
     assert len(exported_csv(store, "table")) == 7
 
 
-def test_a_strength_per_task_is_written_out(tmp_path):
+def test_strengths_per_task_in_files(tmp_path):
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
     assert list(exported_csv(store, "frontier")["q"]) == [0.2, "0.5, 0.1"]
     assert exported(store, "frontier", "pdf").startswith(b"%PDF-")
 
 
-def test_markers_grow_with_the_strength_and_lines_are_named_at_their_ends(points):
+def test_marker_size_grows_with_strength(points):
     figure = frontier.screen(points, View())
     for trace in figure["data"][1:]:
         sizes = trace["marker"]["size"]
@@ -85,7 +86,7 @@ def test_markers_grow_with_the_strength_and_lines_are_named_at_their_ends(points
     assert labels == {trace["name"]: (trace["x"][-1], trace["y"][-1]) for trace in figure["data"][1:]}
 
 
-def test_the_axes_follow_the_points_and_not_their_errors(points):
+def test_axis_range_ignores_error_bars(points):
     wide = points.assign(x_within=1e6, y_within=1e6)
     layout = frontier.screen(wide, View())["layout"]
     for axis in "xy":
@@ -94,7 +95,7 @@ def test_the_axes_follow_the_points_and_not_their_errors(points):
         assert high - low < 1.5 * (points[axis].max() - points[axis].min())
 
 
-def test_error_bars_are_those_that_the_view_asks_for(points):
+def test_error_bars_follow_the_view(points):
     within, between, none = (
         frontier.screen(points, View(errors=errors))["data"][1] for errors in ("within", "between", "none")
     )
@@ -103,13 +104,13 @@ def test_error_bars_are_those_that_the_view_asks_for(points):
     assert "error_x" not in none
 
 
-def test_the_envelope_is_that_of_methods_with_a_strength(points):
+def test_envelope_includes_only_methods_with_strength(points):
     best = points.assign(x=points["x"].where(points["label"] != "Single", 99.0), y=points["y"] + 1.0)
     best.loc[best["label"] == "Single", "y"] = 99.0
     assert 99.0 not in frontier.screen(best, View())["data"][0]["x"]
 
 
-def test_every_seed_is_a_faint_line_through_its_own_values(store):
+def test_seeds_are_drawn_as_faint_lines(store):
     view = View(errors="seeds")
     points = measurements.points(store, frames.runs(store, 1), view)
     runs = aggregate.run_measures(frames.runs(store, 1), measurements.read_measurements(store, store.run_ids(1)), view)
@@ -125,11 +126,11 @@ def test_every_seed_is_a_faint_line_through_its_own_values(store):
     low, high = figure["layout"]["xaxis"]["range"]
     assert low < runs["x"].min() < runs["x"].max() < high
     seeds = [line for line in frontier.printed(points, view).axes[0].lines if line.get_alpha() == 0.3]
-    assert len(seeds) == 6  # two of each line
+    assert len(seeds) == 6  # two per line
     np.testing.assert_array_equal(seeds[0].get_xdata(), expected[:3])
 
 
-def test_few_lines_are_named_at_their_ends_and_many_in_a_legend_with_a_fixed_room(points):
+def test_many_lines_use_a_legend_of_fixed_height(points):
     few = frontier.screen(points, View())["layout"]
     assert not few["showlegend"]
     assert len(few["annotations"]) == 3
@@ -140,9 +141,9 @@ def test_few_lines_are_named_at_their_ends_and_many_in_a_legend_with_a_fixed_roo
         assert layout["showlegend"]
         assert layout["annotations"] == []
         assert layout["legend"]["maxheight"] <= layout["margin"]["b"]
-    assert layouts[0]["margin"] == layouts[1]["margin"]  # nothing jumps when the other lines arrive
+    assert layouts[0]["margin"] == layouts[1]["margin"]  # the layout does not move when more lines arrive
 
 
-def test_names_that_would_look_the_same_are_written_out_in_a_legend(points):
+def test_ambiguous_labels_use_a_legend(points):
     lines = points["line"].replace({"GEM": "GEM · trigger always", "p-mGEM(4)": "GEM · trigger violation"})
     assert frontier.screen(points.assign(line=lines, label="GEM"), View())["layout"]["showlegend"]

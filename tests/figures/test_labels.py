@@ -1,4 +1,4 @@
-"""Labels of lines: none covers another, a point or a line, on wide and on narrow plots."""
+"""Labels of lines cover no other label, point or line, on wide and on narrow plots."""
 
 from itertools import combinations
 
@@ -11,19 +11,19 @@ NONE = np.empty((0, 3))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_labels_at_line_ends_never_cover_each_other(seed):
+def test_end_labels_do_not_overlap(seed):
     ends = [tuple(place) for place in np.random.default_rng(seed).uniform(0.7, 1.0, (12, 2)).tolist()]
     labels = end_labels(ends, [(80, 13)] * 12)
     assert [label.place for label in labels] == ends
     assert not any(overlap(one, other, [plot]) for one, other in combinations(labels, 2) for plot in SCREEN)
 
 
-def test_a_label_that_has_room_stays_beside_its_point():
+def test_label_with_space_stays_next_to_its_point():
     low, high = end_labels([(0.9, 0.1), (0.9, 0.9)], [(80, 14)] * 2)
     assert low.offset == high.offset == (12, -7)
 
 
-def test_a_label_avoids_points_lines_and_other_labels():
+def test_label_avoids_points_lines_and_labels():
     line = along([(0.0, 0.8), (0.8, 0.0)])
     first = free_label(line, (40, 12), NONE, [])
     assert first.place == line[0]
@@ -39,6 +39,6 @@ def test_a_label_avoids_points_lines_and_other_labels():
     assert all(abs(label.place[1] - 0.5) > 0.01 for label in [free_label(line, (40, 12), across, [])])
 
 
-def test_a_label_without_room_is_left_out():
+def test_label_without_space_is_omitted():
     everywhere = obstacles_of([(x, y) for x in np.linspace(0, 1, 30) for y in np.linspace(0, 1, 30)])
     assert free_label(along([(0.0, 1.0), (1.0, 0.0)]), (40, 12), everywhere, []) is None

@@ -1,4 +1,4 @@
-"""The map: values, or paired differences to a baseline of which it says which can be told from zero."""
+"""The map shows values, or paired differences to a baseline and their significance."""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ def cells_of(store, view=View()):  # noqa: B008
     return map.data(Selection(store, 1, view=view))
 
 
-def test_a_cell_is_the_mean_difference_within_seeds_at_the_same_strength(compared):
+def test_cell_is_the_mean_paired_difference_at_equal_strength(compared):
     runs = frames.runs(compared, 1).set_index(["label", "strength", "seed"])["acc"].sort_index()
     cells = cells_of(compared)
     assert list(zip(cells["line"], cells["q"], strict=True))[:6] == [
@@ -38,20 +38,20 @@ def test_a_cell_is_the_mean_difference_within_seeds_at_the_same_strength(compare
         assert cell["seeds"] == 6
 
 
-def test_parentheses_are_around_what_cannot_be_told_from_zero(compared):
+def test_parentheses_mark_differences_that_are_not_significant(compared):
     lines, columns, values, shades, texts = map.grid(cells_of(compared), View())
     assert (lines, columns[1:]) == (["p-mGEM(2)", "p-mGEM(4)", "Single"], ["0", "0.5", "1"])
     assert all(text.startswith("(") and text.endswith(")") for text in texts[0][1:])
     assert all(text.startswith("+3.") or text.startswith("+2.") for text in texts[1][1:])
-    assert texts[2] == [""] * 4  # without a strength it has no cell to be compared with
+    assert texts[2] == [""] * 4  # a line without strengths has no cell to compare
     assert np.isnan(values[2]).all()
     assert (shades[0][1:] == map.PALE * values[0][1:]).all()
     assert (shades[1][1:] == values[1][1:]).all()
-    assert "6 seeds; in ( ): cannot be told from zero" in map.subtitle(cells_of(compared), View())
+    assert "6 seeds; in ( ): not significant" in map.subtitle(cells_of(compared), View())
 
 
-def test_many_cells_are_corrected_for_together(compared):
-    """Holm's p is never below that of one cell alone, and the smallest is multiplied by the number of cells."""
+def test_holm_correction_over_all_cells(compared):
+    """No corrected p is below the uncorrected one, and the smallest is multiplied by the number of cells."""
     from mgem_core.analysis import paired
 
     cells = cells_of(compared).dropna(subset=["value"])
@@ -65,14 +65,14 @@ def test_many_cells_are_corrected_for_together(compared):
     assert cells["p"].min() == pytest.approx(len(alone) * min(alone))
 
 
-def test_three_seeds_tell_nothing(tmp_path):
+def test_three_seeds_are_never_significant(tmp_path):
     store = compared_store(tmp_path / "runs.db", seeds=3, shift=20.0)
     cells = cells_of(store)
     assert not cells["is_distinguishable"].any()
-    assert "takes at least 4 seeds" in map.subtitle(cells, View())
+    assert "not significant (at least 4 shared seeds are needed)" in map.subtitle(cells, View())
 
 
-def test_any_line_may_be_the_baseline_and_one_without_strengths_counts_at_each(compared):
+def test_baseline_can_be_any_line(compared):
     other = cells_of(compared, View(baseline="p-mGEM(4)"))
     assert other[other["line"] == "GEM"]["value"].tolist() == pytest.approx([-3.0] * 3, abs=0.2)
     single = cells_of(compared, View(baseline="Single"))
@@ -81,7 +81,7 @@ def test_any_line_may_be_the_baseline_and_one_without_strengths_counts_at_each(c
         cells_of(compared, View(baseline="EWC"))
 
 
-def test_values_are_those_of_the_table(compared):
+def test_values_equal_the_table(compared):
     cells = cells_of(compared, View(cells="values"))
     table = exported_csv(compared, "table")
     expected = table.set_index(["method", "q"])["acc"]
@@ -93,7 +93,7 @@ def test_values_are_those_of_the_table(compared):
     assert texts[0][0] == "" != texts[3][0]
 
 
-def test_colours_of_differences_are_symmetric_and_those_of_values_span_them(compared):
+def test_colour_scales(compared):
     cells = cells_of(compared)
     heat = map.screen(cells, View())["data"][0]
     assert heat["zmin"] == -heat["zmax"] == -cells["value"].abs().max()
@@ -105,7 +105,7 @@ def test_colours_of_differences_are_symmetric_and_those_of_values_span_them(comp
     assert (heat["zmin"], heat["zmax"]) == (values["value"].min(), values["value"].max())
 
 
-def test_printed_numbers_can_be_read_on_their_cells(compared):
+def test_printed_numbers_have_contrast(compared):
     for view in (View(), View(cells="values")):
         figure = map.printed(cells_of(compared, view), view)
         axes = figure.axes[0]
@@ -118,20 +118,20 @@ def test_printed_numbers_can_be_read_on_their_cells(compared):
 
 
 @pytest.mark.parametrize("measure", ["x", "y"])
-def test_small_numbers_keep_two_digits(compared, measure):
+def test_small_numbers_have_two_digits(compared, measure):
     view = View(measure=measure, cells="differences")
     texts = [text for row in map.grid(cells_of(compared, view), view).texts for text in row if text]
     assert all("." in text for text in texts)
 
 
-def test_latex_has_the_texts_of_the_cells(compared):
+def test_latex_equals_the_cells(compared):
     table = exported(compared, "map", "latex").decode()
     assert r"method & no $q$ & $q = 0$ & $q = 0.5$ & $q = 1$ \\" in table
     assert "p-mGEM(2) & --- & $(" in table
     assert "minus that of GEM at the same q" in table
 
 
-def test_one_line_alone_has_nothing_to_be_compared_with(tmp_path):
+def test_single_line_cannot_be_compared(tmp_path):
     from filled_store import SMALL, filled_store
 
     from mgem_core.config.sweeps import SweepSpec
@@ -144,14 +144,14 @@ def test_one_line_alone_has_nothing_to_be_compared_with(tmp_path):
     assert len(exported_csv(store, "map", View(cells="values"))) == 2
 
 
-def test_many_rows_make_the_plot_higher(compared):
+def test_many_rows_increase_the_height(compared):
     cells = cells_of(compared)
     many = pd.concat([cells.assign(line=cells["line"] + f" · memory {i}") for i in range(12)])
     assert map.screen(cells, View())["layout"]["height"] == 420
     assert map.screen(many, View())["layout"]["height"] > 36 * 20
 
 
-def test_strengths_per_task_share_the_column_of_their_mean(tmp_path):
+def test_strengths_per_task_are_in_the_column_of_their_mean(tmp_path):
     spec = SweepSpec(base=SMALL, grid={"strength": [0.15, 0.5, [0.1, 0.2]]})
     view = View(cells="values")
     _, columns, _, _, texts = map.grid(cells_of(filled_store(tmp_path / "runs.db", spec), view), view)
@@ -159,7 +159,7 @@ def test_strengths_per_task_share_the_column_of_their_mean(tmp_path):
     assert all(texts[0])
 
 
-def test_values_after_fewer_tasks_wait_until_their_runs_have_caught_up(tmp_path):
+def test_runs_with_fewer_tasks_are_not_shown_yet(tmp_path):
     spec = SweepSpec(base=SMALL, grid={"strength": [0.0, 0.1, 0.5]})
     store = filled_store(tmp_path / "runs.db", spec, finishes=lambda run: run != 2)
     assert cells_of(store, View(cells="values"))["q"].tolist() == [0.0, 0.5]

@@ -15,12 +15,12 @@ from mgem_core.figures.selection import Selection
 
 
 def as_data(named: dict[str, np.ndarray], tasks: Sequence[str | None] = (None,) * 20) -> pd.DataFrame:
-    """Matrices by their names, as the figure's data has them."""
+    """Return the figure's data for these matrices, given by name."""
     entries = [(name, 1, i + 1, j + 1, tasks[j], value) for name, R in named.items() for (i, j), value in np.ndenumerate(R)]
     return pd.DataFrame(entries, columns=["name", "runs", "after_task", "on_task", "on_task_name", "accuracy"])
 
 
-def test_a_matrix_is_the_mean_over_finished_seeds(tmp_path):
+def test_matrix_is_the_mean_over_finished_seeds(tmp_path):
     store = filled_store(tmp_path / "runs.db", finishes=lambda run: run != 8)
     frame = exported_csv(store, "matrix")
     runs = frames.runs(store, 1)
@@ -36,7 +36,7 @@ def test_a_matrix_is_the_mean_over_finished_seeds(tmp_path):
     assert "accuracy in percent, mean over finished seeds" in exported(store, "matrix", "latex").decode()
 
 
-def test_single_runs_have_a_panel_each_as_far_as_they_are(tmp_path):
+def test_unfinished_single_runs_have_a_panel_each(tmp_path):
     store = filled_store(tmp_path / "runs.db", finishes=lambda run: run != 8)
     frame = exported_csv(store, "matrix", sweep=None, runs=[8, 11])
     R = [frames.matrix(store, run).to_numpy() for run in (8, 11)]
@@ -47,11 +47,11 @@ def test_single_runs_have_a_panel_each_as_far_as_they_are(tmp_path):
     assert "mean over" not in exported(store, "matrix", "latex", sweep=None, runs=[8, 11]).decode()
 
 
-def test_a_task_has_its_name_in_the_data_unless_the_seeds_differ_in_it(tmp_path):
+def test_task_names_are_omitted_if_seeds_differ(tmp_path):
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.5, 1.0], "seed": [0, 1]}))
     events = {run: list(store.events([run], ["TaskLearned"])) for run in (1, 3)}
     for run, names in ((1, ("USPS", "MNIST", "SVHN (1,083 images)")), (3, ("USPS", "SVHN (1,083 images)", "MNIST"))):
-        store.record([(run, Started("GEM", names, 10, 1, 3, 0))])  # after all tasks: no event is yielded again
+        store.record([(run, Started("GEM", names, 10, 1, 3, 0))])  # recorded after all tasks
     assert events == {run: list(store.events([run], ["TaskLearned"])) for run in (1, 3)}
     mean = matrices.data(Selection(store, 1))
     assert mean["on_task_name"].fillna("").tolist() == [*("USPS", "", "") * 3, *("", "", "") * 3]
@@ -59,7 +59,7 @@ def test_a_task_has_its_name_in_the_data_unless_the_seeds_differ_in_it(tmp_path)
     assert alone["on_task_name"].tolist() == ["USPS", "SVHN (1,083 images)", "MNIST"] * 3
 
 
-def test_the_screen_names_tasks_on_hover_in_lines_that_fit_on_a_phone():
+def test_hover_text_fits_on_a_phone():
     names = ["USPS", "clipart: aircraft carrier, basketball, cello, dishwasher, eyeglasses"]
     [heat_map] = matrices.screen(as_data({"GEM": np.eye(2)}, names), View()).data
     text = heat_map.hovertext[0][1]
@@ -69,7 +69,7 @@ def test_the_screen_names_tasks_on_hover_in_lines_that_fit_on_a_phone():
     assert unnamed.hovertext[0][1] == "task 2<br>after task 1"
 
 
-def test_of_many_configurations_twelve_are_drawn_and_the_title_says_so(tmp_path, monkeypatch):
+def test_at_most_twelve_configurations_are_drawn(tmp_path, monkeypatch):
     strengths = [i / 10 for i in range(14)]
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": strengths}))
     drawn = []
@@ -85,7 +85,7 @@ def test_of_many_configurations_twelve_are_drawn_and_the_title_says_so(tmp_path,
 
 
 @pytest.mark.parametrize(("count", "tasks"), [(1, 2), (2, 20), (3, 2), (4, 7), (5, 2), (8, 20)])
-def test_heat_maps_show_their_numbers_on_one_scale(count, tasks):
+def test_heat_maps_share_a_scale(count, tasks):
     named = {f"GEM at q = {i}": np.arange(tasks * tasks).reshape(tasks, tasks) + 10.0 * i for i in range(count)}
     figure = matrices.printed(as_data(named), View())
     images = [axes.images[0] for axes in figure.axes if axes.images]
@@ -96,14 +96,14 @@ def test_heat_maps_show_their_numbers_on_one_scale(count, tasks):
     assert numbers == ([f"{value:.0f}" for value in named["GEM at q = 0"].flat] if tasks <= 10 else [])
 
 
-def test_the_screen_shows_matrices_of_different_heights():
+def test_matrices_of_different_heights():
     R = np.arange(9.0).reshape(3, 3)
     figure = matrices.screen(as_data({"finished": R, "running": R[:2]}), View())
     for heat_map, expected in zip(figure.data, (R, R[:2]), strict=True):
         np.testing.assert_array_equal(heat_map.z, expected)
 
 
-def test_halves_are_rounded_up_as_on_the_screen():
+def test_halves_are_rounded_up():
     data = as_data({"GEM": np.array([[72.5, 71.5], [0.49, 99.51]])})
     assert [text.get_text() for text in matrices.printed(data, View()).axes[0].texts] == ["73", "72", "0", "100"]
     assert [_latex.percent(value) for value in (72.125, 72.375, 9.0, 0.004)] == ["72.13", "72.38", "9.00", "0.00"]

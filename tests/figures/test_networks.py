@@ -22,7 +22,7 @@ def by_network(*runs):
     return networks.by_network(pd.DataFrame(runs)).set_index(["network", "line"])
 
 
-def test_each_method_has_its_means_with_each_network():
+def test_means_per_method_and_network():
     found = by_network(
         *(run(network, "GEM", seed, acc + seed) for network, acc in (("vgg", 60), ("resnet", 70)) for seed in (0, 1))
     )
@@ -31,29 +31,29 @@ def test_each_method_has_its_means_with_each_network():
     assert found["seeds"].tolist() == [2, 2]
 
 
-def test_a_family_is_one_line_though_each_network_has_other_modules():
+def test_family_with_different_modules_is_one_line():
     found = by_network(run("vgg", "md-GEM(8,2)", 0, 60), run("resnet", "md-GEM(20,2)", 0, 70), run("vgg", "GEM", 0, 50))
     assert set(found.index) == {("vgg", "md-GEM"), ("resnet", "md-GEM"), ("vgg", "GEM")}
 
 
-def test_two_of_a_family_with_one_network_keep_their_labels():
+def test_two_labels_of_a_family_with_one_network():
     found = by_network(run("vgg", "md-GEM(8,2)", 0, 60), run("vgg", "md-GEM(4,2)", 0, 61))
     assert set(found.index) == {("vgg", "md-GEM(8,2)"), ("vgg", "md-GEM(4,2)")}
 
 
-def test_of_several_strengths_the_best_on_validation_is_shown():
+def test_best_strength_is_chosen_on_validation():
     runs = [run("vgg", "GEM", 0, 90.0, "q 0", validation_acc=50.0), run("vgg", "GEM", 0, 60.0, "q 1", validation_acc=70.0)]
     assert by_network(*runs)["acc"].tolist() == [60.0]
 
 
-def test_without_validation_every_strength_is_a_line_of_its_own():
+def test_every_strength_is_a_line_without_validation():
     runs = [run("vgg", "GEM", 0, acc, f"q {q}", strength=q) for q, acc in ((0.0, 90.0), (1.0, 60.0))]
     assert by_network(*runs)["acc"].to_dict() == {("vgg", "GEM at q = 0"): 90.0, ("vgg", "GEM at q = 1"): 60.0}
     with pytest.raises(UsageError, match="GEM at q = 0 has several configurations with vgg"):
         by_network(*runs, run("vgg", "GEM", 0, 70.0, "another rate", strength=0.0))
 
 
-def test_peak_memory_is_drawn_only_where_it_was_measured():
+def test_peak_memory_is_drawn_only_if_measured():
     runs = [run("vgg", "GEM", 0, 60.0), run("resnet", "GEM", 0, 70.0)]
     without = networks.screen(networks.by_network(pd.DataFrame(runs)), View())
     assert [trace["yaxis"] for trace in without["data"]] == ["y", "y2"]
@@ -73,12 +73,12 @@ def test_panels_do_not_overlap():
     assert (domains[0][1], domains[-1][0]) == (1, pytest.approx(0))
 
 
-def test_nothing_finished_is_a_sentence():
+def test_no_finished_run_is_an_error():
     with pytest.raises(UsageError, match="no run has finished"):
         by_network(run("vgg", "GEM", 0, 60.0, status="running"))
 
 
-def test_the_subtitle_claims_no_error_of_one_seed_and_names_the_strengths():
+def test_subtitle_names_seeds_and_strengths():
     one = [run("vgg", "GEM", 0, 60.0), run("vgg", "Single", 0, 50.0, strength=np.nan)]
     two = [*one, run("vgg", "GEM", 1, 62.0)]
     subtitles = [networks.subtitle(networks.by_network(pd.DataFrame(runs)), View()) for runs in (one, two)]
@@ -86,7 +86,7 @@ def test_the_subtitle_claims_no_error_of_one_seed_and_names_the_strengths():
     assert subtitles[1] == "means over 1 to 2 seeds, ± standard error; memory strength 0.5"
 
 
-def test_accuracies_of_guessing_are_said_to_tell_nothing():
+def test_subtitle_mentions_accuracies_at_chance():
     guessed = [run("vgg", "GEM", 0, 10.4), run("resnet", "GEM", 0, 9.6)]
     learned = [*guessed, run("vgg", "md-GEM(8,2)", 0, 12.0)]
     subtitles = [networks.subtitle(networks.by_network(pd.DataFrame(runs)), View()) for runs in (guessed, learned)]

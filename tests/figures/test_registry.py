@@ -1,4 +1,4 @@
-"""A new figure is one new file: the command line and the dashboard then have it, and no other file changes."""
+"""A new figure is one new file; the command line and the dashboard then offer it without other changes."""
 
 import ast
 import importlib
@@ -53,7 +53,7 @@ FORMATS = ("png", "svg", "pdf", "html", "csv", "json", "parquet")
 
 @pytest.fixture
 def new_figure(tmp_path, monkeypatch):
-    """A file as in the folder of figures, which is loaded as those are."""
+    """Load a file with a new figure in the same way as the files of the figures folder."""
     (tmp_path / "statuses.py").write_text(NEW_FIGURE)
     monkeypatch.setattr(figures, "__path__", [*figures.__path__, str(tmp_path)])
     before = dict(FIGURES)
@@ -67,7 +67,7 @@ def new_figure(tmp_path, monkeypatch):
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """The folder of a store with a sweep, and no runner."""
+    """Return the folder of a store with a sweep, without a runner."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     monkeypatch.setattr(runner_process, "ensure_runner", lambda *options, **named: None)
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", lambda *arguments, **options: [])
@@ -77,14 +77,14 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("new_figure")
-def test_a_new_figure_can_be_exported_in_its_formats(store):
+def test_new_figure_can_be_exported(store):
     assert FIGURES["statuses"].formats == FORMATS
     assert all(exported(store, "statuses", format) for format in FORMATS)
     assert exported_csv(store, "statuses").to_dict("records") == [{"status": "finished", "runs": 14}]
 
 
 @pytest.mark.usefixtures("new_figure")
-def test_a_new_figure_is_on_the_command_line(home, capsys):
+def test_new_figure_is_on_the_command_line(home, capsys):
     with pytest.raises(SystemExit):
         main(["export", "--help"])
     assert "statuses" in capsys.readouterr().out
@@ -93,7 +93,7 @@ def test_a_new_figure_is_on_the_command_line(home, capsys):
 
 
 def export_menu(choice: str) -> tuple[list[str], list[str]]:
-    """The figures in the export menu of the dashboard, and its buttons when one of them is chosen."""
+    """Return the figures in the dashboard's export menu, and its buttons after one is chosen."""
     page = AppTest.from_file(str(MAIN), default_timeout=15)
     page.query_params["sweep"] = "s1"
     page.run()
@@ -105,14 +105,14 @@ def export_menu(choice: str) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.usefixtures("new_figure", "home")
-def test_a_new_figure_is_in_the_menu_of_the_dashboard():
+def test_new_figure_is_in_the_export_menu():
     options, buttons = export_menu("statuses")
     assert "Runs by status" in options
     assert buttons == ["PNG", "SVG", "PDF", "HTML", "CSV", "JSON", "Parquet"]
 
 
 @pytest.mark.usefixtures("home")
-def test_the_menu_of_the_dashboard_has_every_figure():
+def test_export_menu_has_every_figure():
     for name, figure in FIGURES.items():
         options, buttons = export_menu(name)
         assert options == [figure.title for figure in FIGURES.values()]
@@ -124,19 +124,19 @@ def files_that_export() -> list[Path]:
     return [path for path in paths if path.match("figures/files.py") or "mgem_core.figures.files" in path.read_text()]
 
 
-def test_the_dashboard_and_the_command_line_export():
+def test_files_that_export():
     assert {path.relative_to(PROJECT).parts[0] for path in files_that_export()} == {"app", "mgem_core"}
     assert len(files_that_export()) >= 3
 
 
 @pytest.mark.parametrize("path", files_that_export(), ids=lambda path: str(path.relative_to(PROJECT)))
-def test_code_that_exports_names_no_figure(path):
+def test_exporting_code_names_no_figure(path):
     tree = ast.parse(path.read_text())
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert not texts & set(FIGURES)
 
 
-def test_the_registry_needs_neither_plotly_nor_matplotlib():
+def test_registry_imports_neither_plotly_nor_matplotlib():
     code = "import sys, mgem_core.figures; print(sorted({'plotly', 'matplotlib', 'torch'} & set(sys.modules)))"
     process = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert process.stdout == "[]\n"

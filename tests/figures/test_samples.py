@@ -1,4 +1,4 @@
-"""Figure 5: images of the domains whose data is here."""
+"""Figure 5: images of the domains whose data is installed."""
 
 import numpy as np
 from PIL import Image
@@ -7,7 +7,7 @@ from mgem_core.figures import samples
 from mgem_core.streams import domainnet
 
 
-def test_without_any_download_there_are_the_built_in_domains_and_what_we_render(tmp_path, monkeypatch):
+def test_domains_without_downloads(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
     found = samples.strips()
     assert [strip.domain for strip in found] == [
@@ -18,7 +18,7 @@ def test_without_any_download_there_are_the_built_in_domains_and_what_we_render(
     assert all(strip.pixels.shape == (28, width, 3) and strip.pixels.dtype == np.uint8 for strip in found)
 
 
-def test_a_folder_of_images_has_one_of_each_class_in_colour(tmp_path, monkeypatch):
+def test_image_folder_has_one_colour_image_per_class(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_DATA", str(tmp_path))
     for number in range(5):
         folder = tmp_path / "pacs" / "photo" / f"class{number}"

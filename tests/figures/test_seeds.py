@@ -1,4 +1,4 @@
-"""Per seed: the differences behind the verdicts."""
+"""Differences per seed, from which the verdicts are computed."""
 
 import numpy as np
 import pytest
@@ -17,21 +17,21 @@ def compared(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", DIFFERENCES)
-def test_means_and_intervals_are_those_of_the_verdicts(compared, kind):
+def test_means_and_intervals_equal_the_verdicts(compared, kind):
     rows = Selection(compared, 1).runs_to_compare()
     names = {"retention": "at_equal_x", "best": "best_acc"}
     verdicts = {verdict.line: getattr(verdict, names.get(kind, kind)) for verdict in paired.compare(rows, "GEM")}
     found = seeds.data(Selection(compared, 1, view=View(difference=kind)))
-    for line, of in found.groupby("line"):
+    for line, group in found.groupby("line"):
         estimate = verdicts.pop(line)
-        assert of["mean"].tolist() == [estimate.mean] * 6
-        assert (of["low"].iloc[0], of["high"].iloc[0]) == (estimate.low, estimate.high)
-        assert of["difference"].mean() == pytest.approx(estimate.mean)
-        assert of["seed"].tolist() == [0, 1, 2, 3, 4, 5]
-    assert not any(verdicts.values())  # the others could not be compared
+        assert group["mean"].tolist() == [estimate.mean] * 6
+        assert (group["low"].iloc[0], group["high"].iloc[0]) == (estimate.low, estimate.high)
+        assert group["difference"].mean() == pytest.approx(estimate.mean)
+        assert group["seed"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert not any(verdicts.values())  # the remaining lines cannot be compared
 
 
-def test_a_dot_per_seed_and_a_mean_per_line_are_drawn(compared):
+def test_dot_per_seed_and_mean_per_line(compared):
     found = seeds.data(Selection(compared, 1, view=View(difference="acc")))
     figure = seeds.screen(found, View(difference="acc"))
     assert figure["layout"]["yaxis"]["ticktext"] == ["p-mGEM(2)", "p-mGEM(4)"]
@@ -45,13 +45,13 @@ def test_a_dot_per_seed_and_a_mean_per_line_are_drawn(compared):
     assert set(found["difference"]) <= set(drawn)
 
 
-def test_the_baseline_is_the_views(compared):
+def test_baseline_of_the_view(compared):
     found = exported_csv(compared, "seeds", View(difference="acc", baseline="p-mGEM(4)"))
     assert set(found["baseline"]) == {"p-mGEM(4)"}
     assert found[found["method"] == "GEM"]["mean"].iloc[0] == pytest.approx(-3.0, abs=0.2)
 
 
-def test_one_seed_has_a_dot_and_no_interval(tmp_path):
+def test_single_seed_has_no_interval(tmp_path):
     store = compared_store(tmp_path / "runs.db", seeds=1)
     found = exported_csv(store, "seeds", View(difference="acc"))
     assert found["low"].isna().all()

@@ -1,4 +1,4 @@
-"""Against strength: a measure over q, on an axis that has room for 0 and for 10."""
+"""Against strength: a measure over q, on an axis that shows both 0 and 10."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ def of_lines(figure):
 
 
 @pytest.mark.parametrize("measure", ["acc", "fwd", "bwd", "x", "y"])
-def test_a_line_has_its_measure_at_each_strength(points, measure):
+def test_line_has_its_measure_at_each_strength(points, measure):
     lines = of_lines(strength.screen(points, View(measure=measure)))
     for name in ("GEM", "p-mGEM(4)"):
         rows = points[points["line"] == name].sort_values("q")
@@ -30,20 +30,20 @@ def test_a_line_has_its_measure_at_each_strength(points, measure):
         assert "error_x" not in lines[name]
 
 
-def test_small_and_large_strengths_have_room():
+def test_axis_shows_small_and_large_strengths():
     places = [strength.position(q) for q in (0, 0.1, 0.3, 1, 3, 10)]
     steps = [after - before for before, after in pairwise(places)]
     assert places[0] == 0
     assert max(steps) < 2 * min(steps)
 
 
-def test_ticks_are_the_strengths_that_occur_and_do_not_touch(points):
+def test_ticks_are_strengths_and_do_not_overlap(points):
     assert list(strength.ticks(points[points["q"].notna()]).values()) == ["0", "0.1", "0.5"]
     crowded = points.assign(q=[0, 0.001, 0.002, 0.5, 0.501, 1, 2])
     assert list(strength.ticks(crowded).values()) == ["0", "0.5", "1", "2"]
 
 
-def test_a_line_without_a_strength_is_dotted_and_named(points):
+def test_line_without_strength_is_dotted_and_named(points):
     figure = strength.screen(points, View())
     single = of_lines(figure)["Single"]
     assert single["line"]["dash"] == "dot"
@@ -55,13 +55,13 @@ def test_a_line_without_a_strength_is_dotted_and_named(points):
     assert axes.get_ylim()[0] <= min(points["acc"]) <= max(points["acc"]) <= axes.get_ylim()[1]
 
 
-def test_a_strength_per_task_stands_at_its_mean(tmp_path):
+def test_strengths_per_task_are_drawn_at_their_mean(tmp_path):
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
     found = measurements.points(store, frames.runs(store, 1), View())
     assert of_lines(strength.screen(found, View()))["GEM"]["x"] == [strength.position(0.2), strength.position(0.3)]
 
 
-def test_files_have_the_measure_and_its_errors(store, points):
+def test_files_have_measure_and_errors(store, points):
     table = exported_csv(store, "strength", View(measure="y"))
     np.testing.assert_array_equal(table["gt_z"], points["y"])
     np.testing.assert_array_equal(table["gt_z_within"], points["y_within"])
@@ -69,7 +69,7 @@ def test_files_have_the_measure_and_its_errors(store, points):
     assert "ACC" in exported(store, "strength", "latex").decode()
 
 
-def test_without_strengths_there_is_nothing_to_show(tmp_path):
+def test_runs_without_strengths_are_an_error(tmp_path):
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"method": ["single"], "seed": [0]}))
     with pytest.raises(UsageError, match="no run has learned its first task with a memory strength"):
         exported(store, "strength", "csv")

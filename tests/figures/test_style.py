@@ -16,14 +16,14 @@ def styles(*labels: str):
     return line_styles(pd.DataFrame(rows))
 
 
-def test_lines_are_ordered_by_family_and_number_and_not_by_their_first_run():
+def test_lines_are_sorted_by_family_and_number():
     found = styles("p-mGEM(10)", "d-mGEM(2)", "p-mGEM(2)", "GEM", "md-GEM(4,10)", "md-GEM(4,2)")
     assert list(found) == ["GEM", "p-mGEM(2)", "p-mGEM(10)", "d-mGEM(2)", "md-GEM(4,2)", "md-GEM(4,10)"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("count", [2, 3, 5, 6])
-def test_more_modules_are_darker_and_all_can_be_seen_on_light_and_dark_pages_and_in_grey(family, count):
+def test_ramp_has_contrast_on_light_and_dark_pages(family, count):
     colors = [style.color for style in styles(*(f"{family}({number})" for number in range(2, 2 + count))).values()]
     lights = [luminance(color) for color in colors]
     assert lights == sorted(lights, reverse=True)
@@ -31,20 +31,20 @@ def test_more_modules_are_darker_and_all_can_be_seen_on_light_and_dark_pages_and
         assert contrast(color, "#FFFFFF") > 2.1
         assert contrast(color, DARK_BACKGROUND) > 2.1
     steps = [contrast(*pair) for pair in pairwise(colors)]
-    assert min(steps) > 1.2  # between neighbours of six, in grey
+    assert min(steps) > 1.2  # contrast of neighbours in a ramp of six, in grey
     assert max(steps) < 1.1 * min(steps)
 
 
-def test_the_dark_background_is_that_of_the_page():
+def test_dark_background_equals_the_theme():
     config = tomllib.loads((Path(__file__).parents[2] / "app" / ".streamlit" / "config.toml").read_text())
     assert config["theme"]["dark"]["backgroundColor"] == DARK_BACKGROUND
 
 
-def test_a_line_that_is_alone_in_its_family_has_its_colour():
+def test_single_line_has_the_colour_of_its_family():
     assert styles("GEM")["GEM"].color == ramp("#0072B2", 0, 1) == "#0072B2"
 
 
-def test_lines_of_one_label_differ_in_their_dashes():
+def test_lines_with_equal_labels_differ_in_dashes():
     one, other = styles("p-mGEM(2) · trigger always", "p-mGEM(2) · trigger violation").values()
     assert one.color == other.color
     assert one.dash != other.dash

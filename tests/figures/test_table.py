@@ -9,7 +9,7 @@ from mgem_core.figures import _latex
 from mgem_core.text import mean_and_error
 
 
-def test_latex_has_the_numbers_of_the_screen_and_the_best_in_bold(store, points):
+def test_latex_equals_the_screen_with_bold_maxima(store, points):
     table = exported(store, "table", "latex").decode()
     comment, *lines = table.splitlines()
     assert comment.startswith("% quick look (s1), mnist5k-permutations: 2 seeds, 14 of 14 runs finished")
@@ -28,7 +28,7 @@ def test_latex_has_the_numbers_of_the_screen_and_the_best_in_bold(store, points)
             assert (r"\mathbf" in row[column]) == (mean == points[name].max())
 
 
-def test_latex_is_safe_from_names(tmp_path, monkeypatch):
+def test_latex_escapes_names(tmp_path, monkeypatch):
     store = filled_store(tmp_path / "runs.db", name="50 %\n\\input{x}", finishes=lambda run: run > 1)
     read = measurements.points
     monkeypatch.setattr(measurements, "points", lambda *given: read(*given).assign(line=r"a_b & 5% #1 {x} ~ ^ \y · $"))
@@ -39,7 +39,7 @@ def test_latex_is_safe_from_names(tmp_path, monkeypatch):
     assert rows[3].startswith(expected)
 
 
-def test_one_seed_has_no_error_and_a_strength_per_task_is_written_out(tmp_path):
+def test_single_seed_and_strengths_per_task(tmp_path):
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
     table = exported(store, "table", "latex").decode()
     assert "1 seed, 2 of 2 runs finished" in table
@@ -47,7 +47,7 @@ def test_one_seed_has_no_error_and_a_strength_per_task_is_written_out(tmp_path):
     assert r"\pm" not in table
 
 
-def test_a_tie_is_bold_twice():
+def test_ties_are_all_bold():
     means, errors = pd.Series([80.001, np.nan, 79.999, -1]), pd.Series([1.0, np.nan, np.nan, 0.5])
     cells = _latex.mean_cells(means, errors, 2, pd.RangeIndex(4))
     assert cells == [r"$\mathbf{80.00 \pm 1.00}$", "---", r"$\mathbf{80.00}$", r"$-1.00 \pm 0.50$"]

@@ -13,7 +13,7 @@ from mgem_core.figures._labels import SCREEN
 from mgem_core.figures.selection import Selection
 
 
-def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):
+def test_lines_are_sorted_by_q_and_hollow_while_running(points):
     shuffled = points.iloc[::-1].assign(active=[0, 0, 0, 0, 1, 0, 0])
     axes = transfer.printed(shuffled, View()).axes[0]
     joined, faces = drawn_line(axes, "#0072B2")
@@ -22,7 +22,7 @@ def test_lines_follow_q_and_are_hollow_where_runs_go_on(points):
     assert legend(axes) == ["GEM", "p-mGEM(4)", "Single"]
 
 
-def test_dashed_lines_join_points_of_equal_acc_on_paper(points):
+def test_lines_of_equal_acc_on_paper(points):
     axes = transfer.printed(points, View()).axes[0]
     names = {float(text.get_text().removeprefix("ACC ")) for text in axes.texts}
     sums = [line.get_xydata().sum(axis=1) for line in axes.lines if line.get_zorder() == 1.5]
@@ -32,7 +32,7 @@ def test_dashed_lines_join_points_of_equal_acc_on_paper(points):
         np.testing.assert_allclose(ends, ends[0])
 
 
-def test_dashed_lines_join_points_of_equal_acc_on_the_screen():
+def test_lines_of_equal_acc_on_the_screen():
     frame = pd.DataFrame({"bwd": [-5.0, 1.0], "fwd": [80.0, 84.0]})
     lines = transfer.equal_acc(frame)
     assert 2 <= len(lines) <= 7
@@ -40,12 +40,12 @@ def test_dashed_lines_join_points_of_equal_acc_on_the_screen():
     assert all(-6.5 < x < 1.5 and 77.5 < y < 84.5 for ends in lines.values() for x, y in ends)  # near points and errors
 
 
-def test_one_seed_can_be_drawn_without_errors(tmp_path):
+def test_single_seed_is_drawn_without_error_bars(tmp_path):
     store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid={"strength": [0.2, [0.5, 0.1]], "seed": [0]}))
     assert exported(store, "transfer", "pdf").startswith(b"%PDF-")
 
 
-def test_points_hidden_in_the_frontier_are_hidden_here(points):
+def test_points_hidden_in_the_frontier_are_hidden(points):
     front = set(points.loc[points["front"] & points["bwd"].notna(), "key"])
     figure = transfer.screen(points, View(hide_dominated=True))
     assert {key for trace in figure["data"] for key in trace.get("customdata", ())} == front
@@ -74,9 +74,9 @@ def test_labels_of_equal_acc_cover_no_point(points):
                 assert not (left < x < left + 30 and bottom < y < bottom + 10)
 
 
-def test_a_run_that_has_learned_fewer_tasks_joins_when_it_has_caught_up(tmp_path):
+def test_runs_with_fewer_tasks_are_not_drawn_yet(tmp_path):
     spec = SweepSpec(base=SMALL, grid={"strength": [0.0, 0.1, 0.5]})
-    store = filled_store(tmp_path / "runs.db", spec, finishes=lambda run: run != 2)  # which has learned two of three tasks
+    store = filled_store(tmp_path / "runs.db", spec, finishes=lambda run: run != 2)  # run 2 has learned two of three tasks
     points = Selection(store, 1).points()
     assert points["learned"].tolist() == [3, 2, 3]
     assert drawn_keys(points, View()) == set(points.loc[points["learned"] == 3, "key"])
@@ -88,12 +88,12 @@ def drawn_keys(points, view):
     return {key for trace in transfer.screen(points, view)["data"] for key in trace.get("customdata", [])}
 
 
-def test_the_line_of_equal_acc_through_zero_has_no_sign():
+def test_zero_acc_label_has_no_sign():
     points = pd.DataFrame({"bwd": [-60.0, 0.0], "fwd": [30.0, 90.0]})
     assert [f"{acc:g}" for acc in transfer.equal_acc(points)] == ["0", "50"]
 
 
-def test_means_of_one_seed_are_not_said_to_have_errors():
+def test_title_of_a_single_seed_mentions_no_errors():
     points = pd.DataFrame({"seeds": [1, 1], "is_shared": True, "other_seeds": [(), ()]})
     assert transfer.subtitle(points, View()) == "dashed: equal ACC · 1 shared seed"
     assert "standard error" in transfer.subtitle(points.assign(seeds=2), View())
