@@ -1,12 +1,11 @@
 // A plotly figure that is updated in place: zoom, pan and selection stay while points arrive.
-const SOURCE = new URL("app/static/plotly.min.js", document.baseURI).href;
-
 function loadPlotly() {
   window.mgemPlotly ??= new Promise((resolve) => {
     const script = document.createElement("script");
     // A server that cannot provide the file sends plotly.js with the page, perhaps later than this.
     const wait = () => (window.Plotly ? resolve(window.Plotly) : setTimeout(wait, 100));
-    Object.assign(script, { src: SOURCE, onload: wait, onerror: wait });
+    const src = new URL("app/static/plotly.min.js", document.baseURI).href;
+    Object.assign(script, { src, onload: wait, onerror: wait });
     document.head.append(script);
   });
   return window.mgemPlotly;

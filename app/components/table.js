@@ -1,20 +1,7 @@
 // Rows with numbers, progress bars and small curves. The order and the selection stay while rows change.
-const SVG = "http://www.w3.org/2000/svg";
-
-function element(name, attributes = {}, ...children) {
-  const created = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) key === "onclick" ? (created.onclick = value) : created.setAttribute(key, value);
-  created.append(...children);
-  return created;
-}
-
-function svgElement(name, attributes) {
-  const created = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
-  return created;
-}
-
 // A line through the values; it is interrupted where one is missing (null).
+import { element, svgElement } from "./svg.js";
+
 function curve(values) {
   const description = values.map((value) => value?.toFixed(1) ?? "unknown").join(", ");
   const svg = svgElement("svg", { width: 64, height: 18, role: "img", "aria-label": `mean accuracy after each task: ${description}` });

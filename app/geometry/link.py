@@ -1,4 +1,4 @@
-"""The state of the page Geometry in its URL; the browser writes it (app/components/geometry.js)."""
+"""The state of the page Geometry in its URL; the browser writes it (js/geometry.js)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import components
 import session
 import streamlit as st
 
+from geometry.component import show_geometry
 from geometry.examples import PRESETS, methods
 from geometry.link import read_link
 from mgem_core import UsageError
@@ -32,7 +32,7 @@ def show_page() -> None:
     session.show_notices()
     st.title("The geometry of gradient restriction")
     st.markdown(INTRODUCTION)
-    components.show_geometry(methods(), [preset._asdict() for preset in PRESETS], read_start(), "geometry")
+    show_geometry(methods(), [preset._asdict() for preset in PRESETS], read_start(), "geometry")
 
 
 show_page()

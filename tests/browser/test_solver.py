@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from components import FOLDER
+from components import FOLDER, bundle
 from degenerate_vectors import make_degenerate
 
 from mgem_core.restriction.dual import RIDGE, Restriction, solve_module
@@ -69,7 +69,7 @@ def expected(one, q):
 
 def test_the_browser_solves_as_python_does(page):
     page.goto("about:blank")
-    page.add_script_tag(content=(FOLDER / "solver.js").read_text())
+    page.add_script_tag(content=bundle(FOLDER / "solver.js"))
     problems = [problem(number) for number in range(PROBLEMS)]
     found = page.evaluate(SOLVE, [for_browser(one) for one in problems])
     compared = 0

@@ -1,5 +1,10 @@
 // Rules of gradient surgery in the picture of the lens, with the chosen modules and splits: a labelled point each, and a curve
 // over the parameter of those that have one.
+import { element, signedText, svgElement } from "../../components/svg.js";
+import { MARGIN, moveTo, pathOf } from "./charts.js";
+import { RULES } from "./surgery.js";
+import { strengthText } from "./words.js";
+
 const RULE_SOURCES = {
   agem: "Chaudhry et al. 2019, arXiv 1812.00420",
   pcgrad: "Yu et al. 2020, arXiv 2001.06782; the gradients are taken in their order",
@@ -10,7 +15,7 @@ const RULE_SOURCES = {
 };
 const LABEL_OFFSETS = [[9, 4, "start"], [-9, 4, "end"], [0, -10, "middle"], [0, 19, "middle"], [9, -9, "start"], [9, 17, "start"], [-9, -9, "end"], [-9, 17, "end"]];
 
-function buildRules(lens) {
+export function buildRules(lens) {
   const toggle = (name) => {
     const { rules } = lens.state;
     lens.change({ rules: Object.keys(RULES).filter((one) => (one === name) !== rules.includes(one)) });
@@ -21,7 +26,7 @@ function buildRules(lens) {
 }
 
 // What is known of each rule: its name, with the parameter of its point, its point and its curve.
-function readRules(lens, families) {
+export function readRules(lens, families) {
   return families.map((family) => {
     const { label, shown, symbol } = RULES[family.rule], { mean } = lens.curveOf(family), [first, last] = [mean[0], mean[mean.length - 1]];
     const valueOf = (i) => strengthText(family.strengths[i]);
@@ -30,7 +35,7 @@ function readRules(lens, families) {
   });
 }
 
-function drawRules({ parts }, rules, obstacles) {
+export function drawRules({ parts }, rules, obstacles) {
   const points = parts.plot.place(rules.map(({ point }) => point)), texts = rules.map(({ label, parameter }) => [label, parameter].filter(Boolean).join(", "));
   const labels = placeRuleLabels(points, texts, [...obstacles, ...points], parts.plot);
   const curves = rules.filter(({ curve }) => curve.length).map(({ name, label, curve, range }) =>
@@ -49,7 +54,7 @@ function ruleInWords({ label, parameter, point: [x, y] }) {
   return `${label}${parameter ? ` (${parameter})` : ""} ${known ? `${signedText(x, 3)}, ${signedText(y, 3)}` : "unknown"}`;
 }
 
-function rulesInWords(rules) {
+export function rulesInWords(rules) {
   if (!rules.length) return "";
   const curves = rules.filter(({ range }) => range).map(({ label, range }) => `${label} for ${range}`);
   const drawn = curves.length ? ` Curves: ${curves.join(", ")}.` : "";

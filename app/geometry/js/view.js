@@ -1,7 +1,13 @@
 // The controls around the picture, and what is said below it.
+import { chooser, saveFile, saveStandalone, scriptLiteral, show, slider } from "../../components/controls.js";
+import { element, signedText, SVG, svgElement } from "../../components/svg.js";
+import { mark, NAMES, Picture, TIP_NAMES } from "./picture.js";
+import { numberText } from "./words.js";
+
 const KINDS = [["dual-floor", "floor v ≥ q, as in GEM"], ["margin", "margin ⟨ĝ,z⟩ ≥ γ"]];
 const TRIGGERS = [["violation", "where a restriction is violated"], ["always", "always"]];
 const COLUMNS = { "⟨ĝₛ,z⟩": "how well z keeps the past task", "⟨g,z⟩": "how well z learns the batch", "‖z‖": "the length of z", v: "of each row; a bar separates modules" };
+export const LARGEST = 100; // of a coordinate; app/geometry/link.py accepts the same
 const KEY_STEP = 0.1; // by which an arrow key moves a tip; a tenth of it with the shift key
 const KEYS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [1, 1], ArrowDown: [1, -1], PageUp: [2, 1], PageDown: [2, -1] };
 const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-linejoin", "stroke-linecap", "opacity", "paint-order", "font-family", "font-size", "font-style", "font-weight"];
@@ -14,7 +20,7 @@ function group(name, ...children) {
   return element("div", { class: "buttons", role: "group", "aria-label": name }, ...children);
 }
 
-function buildGeometry(geometry) {
+export function buildGeometry(geometry) {
   const { host, parts, content } = geometry;
   parts.picture = new Picture(NAMES);
   parts.frame = element("div", { class: "picture" }, parts.picture.svg);
@@ -71,7 +77,7 @@ function buildTable(geometry) {
   return element("div", { class: "numbers" }, element("table", {}, element("thead", {}, head), element("tbody", {}, parts.own, ...parts.rows.map(({ row }) => row))));
 }
 
-function fillRow(row, texts) {
+export function fillRow(row, texts) {
   texts.forEach((text, i) => (row.children[i + 1].textContent = text));
 }
 
@@ -117,7 +123,7 @@ function turnByBackground(geometry) {
   svg.onlostpointercapture = (event) => event.target === svg && geometry.settle();
 }
 
-function drawControls({ parts, state, content }) {
+export function drawControls({ parts, state, content }) {
   show(parts.strength, state.strength, `${state.kind === "margin" ? "γ" : "q"} = ${numberText(state.strength)}`);
   show(parts.turn, state.turn[0], `${signedText(state.turn[0], 0)}°`);
   show(parts.tilt, state.turn[1], `${state.turn[1]}°`);

@@ -1,11 +1,11 @@
 // Where the names of arrows go: beside their tips, and as free of other arrows and names as can be. No DOM here.
-const LINE_HEIGHT = 16;
+export const LINE_HEIGHT = 16;
 const LETTER = 8.2; // pixels, the mean width of a letter
 const ANGLES = 16; // directions from the tip that are tried
 
 // labels: [{ at, away, lines, reach }], with `away` the direction of the arrow and `reach` the size of the mark at its tip.
 // segments: [[x, y], [x, y]] of arrows. Returns the centre of each label, in pixels.
-function placeLabels(labels, segments, width, height) {
+export function placeLabels(labels, segments, width, height) {
   const placed = [];
   return labels.map(({ at, away, lines, reach }) => {
     const half = [(Math.max(...lines.map((line) => line.length)) * LETTER) / 2, (lines.length * LINE_HEIGHT) / 2];

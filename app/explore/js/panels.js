@@ -1,4 +1,11 @@
 // The panels below the frontier: modules × strength, layers × steps, and what the constraint saw against the truth.
+import { chooser } from "../../components/controls.js";
+import { valueAt, VIOLATED } from "../../components/solver.js";
+import { element, signedText, svgElement } from "../../components/svg.js";
+import { Axes, CellMap, MARGIN, pathOf, rangeOf } from "./charts.js";
+import { moduleBlocks, STRENGTHS } from "./frontier.js";
+import { nameOf, plural, strengthText, TITLES } from "./words.js";
+
 const MAP_COLUMNS = 31; // every second strength of the grid
 const MOST_BINS = 60; // of steps in the conflict map
 const CONFLICTS = { cosine: "cosine of ĝ_s and g", violated: "share of memory rows that g violates", v: "mean v at the chosen strength" };
@@ -8,7 +15,7 @@ function panel(title, note, chooser, ...content) {
   return element("section", { class: "panel" }, head, element("p", { class: "note" }, note), ...content);
 }
 
-function buildPanels(lens) {
+export function buildPanels(lens) {
   const { parts, state, data } = lens;
   const press = (row, column) => lens.change({ moduleOf: data.partitions[row].moduleOf, q: lens.strengths[2 * column] });
   parts.heat = new CellMap(press);
@@ -31,7 +38,7 @@ function buildPanels(lens) {
   ];
 }
 
-function drawPanels(lens, families, width) {
+export function drawPanels(lens, families, width) {
   if (lens.panelKey !== lens.scaleKey + lens.state.map) {
     drawHeatMap(lens, width);
     drawGap(lens, families.chosen, width);

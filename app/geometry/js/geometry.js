@@ -1,7 +1,13 @@
 // Figure 1 of the paper to play with: drag the gradients of a batch and of two halves of the memory, and see what each method
 // makes of them. Everything is computed here; the URL follows once something is let go.
-const NAMES = ["g", "g1", "g2"];
-const LARGEST = 100; // of a coordinate; app/geometry/link.py accepts the same
+import { followTheme } from "../../components/controls.js";
+import { dot } from "../../components/solver.js";
+import { element } from "../../components/svg.js";
+import { directionOf, lengthOf, meanOf, restrictionsOf } from "./methods.js";
+import { NAMES } from "./picture.js";
+import { buildGeometry, drawControls, fillRow, LARGEST } from "./view.js";
+import { gradientInWords, methodInWords, numberText, propositionInWords } from "./words.js";
+
 const DEFAULTS = { dimensions: 2, strength: 0, kind: "dual-floor", trigger: "violation", turn: [10, 26] };
 
 class Geometry {

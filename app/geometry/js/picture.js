@@ -1,5 +1,11 @@
 // The picture in SVG: vectors whose tips can be dragged, the sets that methods allow, and their z. In three dimensions it is a
 // parallel projection.
+import { dot } from "../../components/solver.js";
+import { niceTicks, svgElement } from "../../components/svg.js";
+import { LINE_HEIGHT, placeLabels } from "./labels.js";
+import { allowedFaces, allowedPolygon, lengthOf, meanOf, memoryRows, plus } from "./methods.js";
+import { numberText } from "./words.js";
+
 const SHAPES = { // of the marks at the tips of z, named as plotly does; for a radius of 1
   circle: "M1 0A1 1 0 1 1 -1 0A1 1 0 1 1 1 0Z",
   "triangle-up": "M0 -1.15L1.1 0.75L-1.1 0.75Z",
@@ -8,9 +14,10 @@ const SHAPES = { // of the marks at the tips of z, named as plotly does; for a r
   cross: "M-0.4 -1.1L0.4 -1.1L0.4 -0.4L1.1 -0.4L1.1 0.4L0.4 0.4L0.4 1.1L-0.4 1.1L-0.4 0.4L-1.1 0.4L-1.1 -0.4L-0.4 -0.4Z",
 };
 const FARTHEST = 3; // times the longest vector: a z beyond is not fitted into the picture
-const TIP_NAMES = { g: "g", g1: "ĝ₁", g2: "ĝ₂" };
+export const NAMES = ["g", "g1", "g2"];
+export const TIP_NAMES = { g: "g", g1: "ĝ₁", g2: "ĝ₂" };
 
-class Picture {
+export class Picture {
   constructor(names) {
     const groups = ["grid", "sets", "paths", "arrows", "marks", "tips", "labels"];
     for (const name of groups) this[name] = svgElement("g", { class: name });
@@ -185,7 +192,7 @@ function arrow(from, to, kind) {
   return svgElement("g", { class: `arrow ${kind}` }, ...parts);
 }
 
-function mark({ symbol, color }, [x, y], size) {
+export function mark({ symbol, color }, [x, y], size) {
   return svgElement("path", { d: SHAPES[symbol], transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${size})`, style: `fill:${color}`, "vector-effect": "non-scaling-stroke" });
 }
 

@@ -1,15 +1,14 @@
 // The lens: choose partition, splits, strength, task pair and window; every frame shows what they would have done.
 // Everything is computed here, from recorded steps that arrive once (app/lens/payload.py).
+import { followTheme } from "../../components/controls.js";
+import { decodeTask, frontier, newFamily, solveFamily, spreadOrder, STRENGTHS } from "./frontier.js";
+import { boundariesOf, divisorsOf } from "./partition.js";
+import { newRuleFamily } from "./surgery.js";
+import { buildLens, drawLens } from "./view.js";
+
 const FRAME = 9; // milliseconds of a frame in which steps are solved; what is left comes in the next frames
-const LEAST_SEEDS = 4; // below, no difference is claimed
 const MOST_FAMILIES = 200; // that are kept
 const DEFAULT_KNOBS = { solver: "exact", kind: "dual-floor", trigger: "violation", per: "split", stepLength: "free" };
-const AXES = { unit: "per ‖z‖", raw: "raw", cosine: "cosine" };
-const TITLES = {
-  unit: ["⟨g_s,z⟩ / ‖z‖ → the past task is kept", "⟨g_t,z⟩ / ‖z‖ → the current task is learnt"],
-  raw: ["⟨g_s,z⟩ → the past task is kept", "⟨g_t,z⟩ → the current task is learnt"],
-  cosine: ["cos(g_s, z) → the past task is kept", "cos(g_t, z) → the current task is learnt"],
-};
 
 class Lens {
   constructor(host, data, { train, standalone, start, trained } = {}) {
@@ -148,71 +147,6 @@ class Lens {
   }
 }
 
-function divisorsOf(count) {
-  return Array.from({ length: count }, (_, i) => i + 1).filter((one) => count % one === 0);
-}
-
-// Where a module ends within the sequence of tensors.
-function boundariesOf(moduleOf) {
-  return moduleOf.flatMap((d, l) => (l && d !== moduleOf[l - 1] ? [l] : []));
-}
-
-function partitionOf(boundaries, T) {
-  return Array.from({ length: T }, (_, l) => boundaries.filter((at) => at <= l).length);
-}
-
-function plural(count, noun) {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-function nameOf({ moduleOf, splits }) {
-  const modules = Math.max(...moduleOf) + 1;
-  return modules === 1 && splits === 1 ? "GEM" : `${plural(modules, "module")}, ${plural(splits, "split")}`;
-}
-
-function strengthText(q) {
-  return q === 0 ? "0" : Number(q.toPrecision(q < 1 ? 2 : 3)).toString();
-}
-
-// What the difference to GEM at equal retention is, as far as that can be told.
-function differenceInWords(lens, chosen, gem) {
-  const name = nameOf(chosen), seeds = lens.R;
-  if (name === "GEM") return "This is GEM itself: choose more modules or splits to compare them with it.";
-  if (chosen.solved < lens.task.order.length) return "Comparing with GEM …";
-  if (seeds === 1) return `One run was recorded, so nothing is claimed about a difference to GEM: it takes at least ${LEAST_SEEDS} seeds to tell.`;
-  const found = differenceOverSeeds(lens.curveOf(chosen), lens.curveOf(gem), seeds, lens.data.quantile);
-  if (!Number.isFinite(found.mean)) return `${name} and GEM have no range of retention in common here, so they cannot be compared.`;
-  if (seeds < LEAST_SEEDS) {
-    const each = found.values.map((value) => `${signed(value)} %`).join(", ");
-    return `At equal ⟨g_s,z⟩, the difference in ⟨g_t,z⟩ to GEM is ${each} in ${seeds} seeds; it takes at least ${LEAST_SEEDS} to tell.`;
-  }
-  const where = found.common >= 0.75 ? "" : `, over the ${Math.round(100 * found.common)} % of the range that both cover`;
-  const interval = `95 %: ${signed(found.low)} … ${signed(found.high)}, ${seeds} seeds`;
-  const size = `${Math.abs(found.mean).toFixed(2)} % ${found.mean > 0 ? "larger" : "smaller"} than GEM’s`;
-  const verdict = found.low > 0 || found.high < 0 ? ". The interval is that of a single comparison: among many, some look good by chance." : ": no difference can be told.";
-  return `At equal ⟨g_s,z⟩ (retention), ⟨g_t,z⟩ (learning) of ${name} is on average ${size}${where} (${interval})${verdict}`;
-}
-
-function signed(value) {
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
-}
-
-// Where the chosen strength is on the plot.
-function pointInWords(lens, chosen, point) {
-  const { state, task, data, knee } = lens, steps = countSteps(lens, chosen);
-  const axes = state.axes === "unit" ? " per ‖z‖" : state.axes === "cosine" ? ", as cosines" : "";
-  const seeds = data.recordings.length > 1 ? ` of ${plural(data.recordings.length, "seed")}` : "";
-  const solved = chosen.solved < task.order.length ? ` (${chosen.solved} of ${task.order.length} solved so far)` : "";
-  const [x, y] = point.mean.map((value) => (Number.isFinite(value) ? signedText(value, 3) : "unknown"));
-  const kneeText = knee === null ? "" : ` The knee of this curve is at strength ${strengthText(knee)}.`;
-  const name = `${nameOf(chosen)}, strength ${strengthText(state.q)}`;
-  return `${name}: ⟨g_s,z⟩ = ${x}, ⟨g_t,z⟩ = ${y}${axes}; means over ${plural(steps, "recorded step")}${seeds}${solved}.${kneeText}`;
-}
-
-function countSteps({ task, state: { window } }, family) {
-  return task.snapshots.filter(({ step }, n) => family.pieces[n] && isWithin(step, window)).length;
-}
-
 export default function ({ parentElement, data, setTriggerValue }) {
   const host = parentElement.querySelector(".lens");
   host.sendTrain = (values) => setTriggerValue("train", JSON.stringify(values));
@@ -220,5 +154,6 @@ export default function ({ parentElement, data, setTriggerValue }) {
   host.key = data.key;
   followTheme(host);
   const train = data.canTrain ? (values) => host.sendTrain(values) : null;
-  new Lens(host, JSON.parse(data.payload), { train, standalone: data.standalone, trained: globalThis.lensTrained });
+  const trained = document.querySelector(".trained-runs")?.trained; // see trained_runs.js
+  new Lens(host, JSON.parse(data.payload), { train, standalone: data.standalone, trained });
 }

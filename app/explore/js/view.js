@@ -1,5 +1,16 @@
 // The controls of the lens, and what a frame of it draws.
-function buildLens(lens) {
+import { chooser, saveStandalone, scriptLiteral, show, slider } from "../../components/controls.js";
+import { element, svgElement } from "../../components/svg.js";
+import { Axes, moveTo, nearestOnLine, pathOf, rangeOf } from "./charts.js";
+import { kneeOf, pointAt, STRENGTHS } from "./frontier.js";
+import { buildPanels, drawPanels } from "./panels.js";
+import { divisorsOf } from "./partition.js";
+import { drawPartition } from "./partition_bar.js";
+import { buildRules, drawRules, readRules, rulesInWords } from "./rules.js";
+import { buildTrained, drawTrained, drawTrainedChooser, measuredPoints, STAR, trainedAs, trainedInWords } from "./trained.js";
+import { AXES, differenceInWords, nameOf, pointInWords, strengthText, TITLES } from "./words.js";
+
+export function buildLens(lens) {
   const parts = (lens.parts = {});
   parts.plot = new Axes(430);
   parts.faint = svgElement("g", { class: "faint" });
@@ -79,7 +90,7 @@ function dragAlongCurve(lens) {
   svg.addEventListener("pointermove", (event) => event.buttons && svg.hasPointerCapture(event.pointerId) && follow(event));
 }
 
-function drawLens(lens, families) {
+export function drawLens(lens, families) {
   const { parts, state, host } = lens, { chosen } = families;
   if (!host.clientWidth) return; // hidden
   // Widths are read before anything is changed: after a change, the browser would have to lay out the page for it.
@@ -162,57 +173,6 @@ function drawControls(lens) {
   for (const button of parts.axes) button.setAttribute("aria-pressed", String(button.dataset.axes === state.axes));
   for (const button of parts.ruleButtons) button.setAttribute("aria-pressed", String(state.rules.includes(button.dataset.rule)));
   drawTrainedChooser(lens);
-}
-
-// The tensors in a row, coloured by module; the boundaries between modules can be dragged, or moved with the arrow keys.
-function drawPartition(lens) {
-  const { parts: { bar }, state, T, data } = lens, cuts = boundariesOf(state.moduleOf);
-  if (bar.drawn === state.moduleOf.join()) return;
-  bar.drawn = state.moduleOf.join();
-  if (!bar.cells) {
-    const layers = data.layers.map(({ name, tensors }) => element("span", { class: "layer", style: `flex:${tensors.length}`, title: name }, name));
-    bar.cells = data.layers.flatMap(({ tensors }) => tensors).map((name) => element("span", { class: "cell", title: name }));
-    bar.row = element("div", { class: "cells" }, ...bar.cells);
-    bar.append(bar.row, element("div", { class: "layers", "aria-hidden": "true" }, ...layers));
-    bar.handles = [];
-  }
-  bar.cells.forEach((cell, l) => (cell.dataset.module = state.moduleOf[l] % 2));
-  if (bar.handles.length !== cuts.length) {
-    bar.handles.forEach((handle) => handle.remove());
-    bar.handles = cuts.map((_, i) => boundaryHandle(lens, i));
-    bar.row.append(...bar.handles);
-  }
-  const names = data.layers.flatMap(({ tensors }) => tensors);
-  cuts.forEach((at, i) => {
-    const handle = bar.handles[i];
-    handle.style.left = `${(100 * at) / T}%`;
-    const limits = { "aria-valuemin": (cuts[i - 1] ?? 0) + 1, "aria-valuemax": (cuts[i + 1] ?? T) - 1, "aria-valuenow": at, "aria-valuetext": `before ${names[at]}` };
-    for (const [key, value] of Object.entries(limits)) handle.setAttribute(key, value);
-  });
-}
-
-function boundaryHandle(lens, i) {
-  const { bar } = lens.parts, handle = element("span", { class: "handle", role: "slider", tabindex: 0, "aria-label": `Boundary between modules ${i + 1} and ${i + 2}` });
-  const move = (wanted) => {
-    const cuts = boundariesOf(lens.state.moduleOf), low = (cuts[i - 1] ?? 0) + 1, high = (cuts[i + 1] ?? lens.T) - 1;
-    const at = Math.min(high, Math.max(low, wanted));
-    if (at === cuts[i]) return;
-    cuts[i] = at;
-    lens.change({ moduleOf: partitionOf(cuts, lens.T) });
-  };
-  handle.onpointerdown = (event) => handle.setPointerCapture(event.pointerId);
-  handle.onpointermove = (event) => {
-    if (!handle.hasPointerCapture(event.pointerId)) return;
-    const box = bar.row.getBoundingClientRect();
-    move(Math.round(((event.clientX - box.left) / box.width) * lens.T));
-  };
-  handle.onkeydown = (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    move(boundariesOf(lens.state.moduleOf)[i] + step);
-  };
-  return handle;
 }
 
 // The lens as one file, with its data and its present settings, that needs no server.

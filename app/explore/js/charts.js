@@ -1,7 +1,9 @@
 // The pictures of the lens, in SVG: frontiers, maps and curves over the strength.
-const MARGIN = { left: 58, right: 14, top: 10, bottom: 44 };
+import { niceTicks, signedText, svgElement } from "../../components/svg.js";
 
-function rangeOf(values, padding = 0.04) {
+export const MARGIN = { left: 58, right: 14, top: 10, bottom: 44 };
+
+export function rangeOf(values, padding = 0.04) {
   const known = values.filter(Number.isFinite);
   if (!known.length) return [0, 1];
   let [low, high] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
@@ -9,7 +11,7 @@ function rangeOf(values, padding = 0.04) {
   return [low - padding * (high - low), high + padding * (high - low)];
 }
 
-function pathOf(points) {
+export function pathOf(points) {
   let isOpen = false, text = "";
   for (const [x, y] of points) {
     const isKnown = Number.isFinite(x) && Number.isFinite(y);
@@ -20,7 +22,7 @@ function pathOf(points) {
 }
 
 // A plot with axes whose parts are made once and moved afterwards.
-class Axes {
+export class Axes {
   constructor(height) {
     this.height = height;
     this.grid = svgElement("g", { class: "grid" });
@@ -72,14 +74,14 @@ class Axes {
   }
 }
 
-function moveTo(mark, [x, y]) {
+export function moveTo(mark, [x, y]) {
   const isKnown = Number.isFinite(x) && Number.isFinite(y);
   mark.setAttribute("visibility", isKnown ? "visible" : "hidden");
   if (isKnown) mark.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
 }
 
 // The place on a line of points that is nearest to (x, y): [index of the point before, share of the way to the next].
-function nearestOnLine(points, x, y) {
+export function nearestOnLine(points, x, y) {
   let best = Infinity, found = [0, 0];
   for (let i = 0; i + 1 < points.length; i++) {
     const [x0, y0] = points[i], dx = points[i + 1][0] - x0, dy = points[i + 1][1] - y0;
@@ -91,7 +93,7 @@ function nearestOnLine(points, x, y) {
 }
 
 // Rows of coloured cells; colour(value) gives the fill of a cell. Cells are made once for a size and coloured afterwards.
-class CellMap {
+export class CellMap {
   constructor(onPress) {
     this.svg = svgElement("svg", { role: "img" });
     this.svg.onclick = (event) => {

@@ -1,7 +1,13 @@
 // Runs that were trained with settings of the lens (app/lens/trained.py): what they measured beside what was predicted.
-const STAR = "M0 -10L2.6 -3.4L9.5 -3.1L4.1 1.2L5.9 8.1L0 4.2L-5.9 8.1L-4.1 1.2L-9.5 -3.1L-2.6 -3.4Z";
+import { element, signedText, svgElement } from "../../components/svg.js";
+import { moveTo, pathOf } from "./charts.js";
+import { isWithin, STRENGTHS } from "./frontier.js";
+import { boundariesOf } from "./partition.js";
+import { plural } from "./words.js";
 
-function buildTrained(lens) {
+export const STAR = "M0 -10L2.6 -3.4L9.5 -3.1L4.1 1.2L5.9 8.1L0 4.2L-5.9 8.1L-4.1 1.2L-9.5 -3.1L-2.6 -3.4Z";
+
+export function buildTrained(lens) {
   const select = element("select", { "aria-label": "Trained settings" });
   select.onchange = () => {
     const { moduleOf, splits, strength: q, solver, trigger } = lens.trained[select.value];
@@ -12,7 +18,7 @@ function buildTrained(lens) {
 }
 
 // The trained settings that the lens can be set to; one of them is shown as chosen.
-function drawTrainedChooser(lens) {
+export function drawTrainedChooser(lens) {
   const { trained, parts: { trained: { select, row } }, task, strengths } = lens;
   if (select.drawn !== trained || select.drawnSplits !== task.splits) {
     [select.drawn, select.drawnSplits] = [trained, task.splits];
@@ -27,7 +33,7 @@ function drawTrainedChooser(lens) {
 }
 
 // What was trained with the chosen settings, if anything was. Strengths are compared as they are launched.
-function trainedAs({ trained, state }) {
+export function trainedAs({ trained, state }) {
   const rounded = (q) => Number(q.toPrecision(3)), modules = state.moduleOf.join();
   const isSame = ({ moduleOf, splits, strength, solver, trigger }) =>
     splits === state.splits && rounded(strength) === rounded(state.q) && solver === state.solver &&
@@ -36,7 +42,7 @@ function trainedAs({ trained, state }) {
 }
 
 // The mean point over the recorded steps of the window, of each seed that was probed there: { each: [{ seed, point }], mean }.
-function measuredPoints(lens, { runs }) {
+export function measuredPoints(lens, { runs }) {
   const { view } = lens, { task } = lens.pairs[lens.state.pair], recorded = new Set(lens.task.steps), each = [];
   for (const { seed, tasks } of runs) {
     const part = tasks.find((one) => one.task === task), sums = [0, 0];
@@ -59,7 +65,7 @@ function meanPoint(points) {
 }
 
 // The star beside the marker, and a small one for each seed.
-function drawTrained({ parts }, measured, predicted) {
+export function drawTrained({ parts }, measured, predicted) {
   const { each, mean } = measured ?? { each: [], mean: [NaN, NaN] }, at = parts.plot.place([mean])[0];
   moveTo(parts.measured, at);
   parts.measuredLine.setAttribute("d", pathOf([predicted, at].every((point) => point.every(Number.isFinite)) ? [predicted, at] : []));
@@ -76,7 +82,7 @@ function pointText(point) {
 }
 
 // What came of training the chosen settings, beside the prediction for the same seeds.
-function trainedInWords(lens, entry, measured, predicted) {
+export function trainedInWords(lens, entry, measured, predicted) {
   if (!entry) return "";
   const { runs } = entry, count = (...statuses) => runs.filter(({ status }) => statuses.includes(status)).length;
   const sentences = [], seeds = measured.each.map(({ seed }) => seed), active = count("queued", "running");

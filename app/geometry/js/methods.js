@@ -2,22 +2,24 @@
 //
 // A method has { modules, splits, solver }. The memory has two splits, whose gradients are the rows; with one split, the row is
 // their mean. With two modules, the first has all coordinates but the last. knobs: { kind, trigger, strength }.
-const ROUNDING = 1e-6; // relative: differences below it are not told apart
+import { dot, dualPath, valueAt } from "../../components/solver.js";
 
-function lengthOf(vector) {
+export const ROUNDING = 1e-6; // relative: differences below it are not told apart
+
+export function lengthOf(vector) {
   return Math.hypot(...vector);
 }
 
 // one + factor · other
-function plus(one, other, factor = 1) {
+export function plus(one, other, factor = 1) {
   return one.map((value, i) => value + factor * other[i]);
 }
 
-function meanOf(rows) {
+export function meanOf(rows) {
   return rows[0].map((_, i) => rows.reduce((sum, row) => sum + row[i], 0) / rows.length);
 }
 
-function memoryRows({ splits }, rows) {
+export function memoryRows({ splits }, rows) {
   return splits === 1 ? [meanOf(rows)] : rows;
 }
 
@@ -33,7 +35,7 @@ function within(vector, module) {
 
 // z, v of each module and row, and `from`: the point whose nearest allowed direction the exact solver finds. A floor v ≥ q
 // is the same as projecting g + q Σ ĝ_c: with v = q + u, it is the dual problem of that projection in u ≥ 0.
-function directionOf(method, g, rows, { kind, trigger, strength }) {
+export function directionOf(method, g, rows, { kind, trigger, strength }) {
   const used = memoryRows(method, rows), v = [];
   let z = g, from = g;
   for (const module of modulesOf(method, g.length)) {
@@ -51,14 +53,14 @@ function directionOf(method, g, rows, { kind, trigger, strength }) {
 }
 
 // What z must satisfy: ⟨normal, z⟩ ≥ floor, for each module and row. Rows of zeros restrict nothing.
-function restrictionsOf(method, rows, { kind, strength }) {
+export function restrictionsOf(method, rows, { kind, strength }) {
   const used = memoryRows(method, rows), floor = kind === "margin" ? strength : 0;
   return modulesOf(method, rows[0].length).flatMap((module, d) =>
     used.map((row, c) => ({ normal: within(row, module), floor, module: d, row: c })).filter(({ normal }) => lengthOf(normal) > 0));
 }
 
 // Does a vector violate a restriction, by more than rounding can explain?
-function isViolated({ normal, floor }, vector) {
+export function isViolated({ normal, floor }, vector) {
   return (floor - dot(normal, vector)) / lengthOf(normal) > ROUNDING * Math.max(lengthOf(vector), floor / lengthOf(normal));
 }
 
@@ -73,12 +75,12 @@ function clipPolygon(corners, { normal, floor }) {
 }
 
 // The part of a polygon that all restrictions allow.
-function allowedPolygon(corners, restrictions) {
+export function allowedPolygon(corners, restrictions) {
   return restrictions.reduce((polygon, one) => (polygon.length ? clipPolygon(polygon, one) : polygon), corners);
 }
 
 // In three dimensions: the faces of the set that all restrictions allow, within a radius of each boundary's nearest point.
-function allowedFaces(restrictions, radius) {
+export function allowedFaces(restrictions, radius) {
   return restrictions.map((one) => allowedPolygon(disc(one, radius), restrictions.filter((other) => other !== one))).filter((face) => face.length > 2);
 }
 

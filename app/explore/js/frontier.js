@@ -2,12 +2,14 @@
 //
 // A snapshot has the Gram matrices [L, M, M] of L parameter tensors: of g, g_t, the true gradients g_s of S past tasks, and K
 // memory rows of each. A family is all strengths of { moduleOf, splits, knobs }.
+import { dualPath, pieceAt } from "../../components/solver.js";
+
 const CANCELLED = 1e-5; // of the finer rows' lengths: a mean of rows that is shorter is what rounding left of opposite ones
-const STRENGTHS = 61; // at which curves are drawn
+export const STRENGTHS = 61; // at which curves are drawn
 const PLACES = 101; // at which two curves are compared
 
 // The recorded steps of one task: { past, splits, snapshots: [{ recording, step, sizes, grams, norms }] }.
-function decodeTask(data, task) {
+export function decodeTask(data, task) {
   const L = data.layers.reduce((count, layer) => count + layer.tensors.length, 0), snapshots = [];
   data.recordings.forEach((one, recording) => {
     const part = one.tasks.find((other) => other.task === task);
@@ -49,7 +51,7 @@ function unpackGram(factors, from, M, target, at) {
 }
 
 // Gram matrices of each module, with neighbouring memory rows averaged to fewer splits, and the share of each row.
-function moduleBlocks({ grams, sizes }, moduleOf, splits) {
+export function moduleBlocks({ grams, sizes }, moduleOf, splits) {
   const S = sizes.length, K = sizes[0].length, M = 2 + S + S * K, joined = K / splits, m = 2 + S + S * splits;
   const target = new Int32Array(M), share = new Float64Array(M).fill(1), shares = new Float64Array(S * splits);
   for (let i = 0; i < M; i++) target[i] = i < 2 + S ? i : 2 + S + Math.floor((i - 2 - S) / joined);
@@ -132,14 +134,14 @@ function addProducts({ start, values }, P, q, sums, at) {
 }
 
 // A family of which no step is solved yet. taskWeights [S]: the strength of each past task at q = 1.
-function newFamily(task, moduleOf, splits, knobs, taskWeights, strengths) {
+export function newFamily(task, moduleOf, splits, knobs, taskWeights, strengths) {
   const share = knobs.per === "task" ? 1 / splits : 1;
   const weights = Array.from({ length: task.past * splits }, (_, c) => taskWeights[Math.floor(c / splits)] * share);
   return { ...unsolved(task, strengths), moduleOf, splits, knobs, weights, solveStep: followPaths };
 }
 
 // What every family begins with. sums: at each step and strength, P products with z and ‖z‖²; pieces: those of a solved step.
-function unsolved(task, strengths) {
+export function unsolved(task, strengths) {
   const P = 2 + 2 * task.past, N = task.snapshots.length;
   return { task, strengths, P, sums: new Float64Array(N * strengths.length * (P + 1)), pieces: new Array(N), solved: 0 };
 }
@@ -154,7 +156,7 @@ function followPaths({ task, splits, knobs, weights, P, strengths, sums }, n, bl
 }
 
 // Solve steps of a family, in the given order, until they are all solved or the time is up; true if all are.
-function solveFamily(family, order, deadline = Infinity) {
+export function solveFamily(family, order, deadline = Infinity) {
   while (family.solved < order.length) {
     if (performance.now() > deadline) return false;
     const n = order[family.solved];
@@ -166,7 +168,7 @@ function solveFamily(family, order, deadline = Infinity) {
 }
 
 // The order in which steps are solved: such that the first ones are spread over all recordings and the whole training.
-function spreadOrder(snapshots) {
+export function spreadOrder(snapshots) {
   const byRecording = new Map();
   snapshots.forEach(({ recording }, n) => byRecording.set(recording, [...(byRecording.get(recording) ?? []), n]));
   const golden = (Math.sqrt(5) - 1) / 2, placed = [];
@@ -201,7 +203,7 @@ function meansOver(family, sums, Q, { s, axes, window }, recordings, before) {
   return { window, totals, mean: meanCurve(totals, Q, recordings), get each() { return eachCurve(totals, Q, recordings); } };
 }
 
-function isWithin(step, [first, last]) {
+export function isWithin(step, [first, last]) {
   return step >= first && step <= last ? 1 : 0;
 }
 
@@ -229,12 +231,12 @@ function meanCurve(totals, Q, recordings) {
 }
 
 // The frontier at the strengths of the grid.
-function frontier(family, view, recordings, before) {
+export function frontier(family, view, recordings, before) {
   return meansOver(family, family.sums, family.strengths.length, view, recordings, before);
 }
 
 // The same at one strength, which need not be one of the grid.
-function pointAt(family, q, view, recordings) {
+export function pointAt(family, q, view, recordings) {
   const sums = new Float64Array(family.pieces.length * (family.P + 1));
   family.pieces.forEach((pieces, n) => pieces.forEach((piece) => addProducts(piece, family.P, q, sums, n * (family.P + 1))));
   const { each, mean } = meansOver(family, sums, 1, view, recordings);
@@ -242,7 +244,7 @@ function pointAt(family, q, view, recordings) {
 }
 
 // The point of a curve that is farthest above the straight line between its ends, both axes scaled to the curve's range.
-function kneeOf(points) {
+export function kneeOf(points) {
   const range = (i) => Math.max(...points.map((point) => point[i])) - Math.min(...points.map((point) => point[i])) || 1;
   const [width, height] = [range(0), range(1)], [first, last] = [points[0], points[points.length - 1]];
   const [dx, dy] = [(last[0] - first[0]) / width, (last[1] - first[1]) / height];
@@ -253,7 +255,7 @@ function kneeOf(points) {
 }
 
 // Mean difference in y at equal x of two curves, the share of the range in common, mean |y| of the other one.
-function curveDifference(one, other) {
+export function curveDifference(one, other) {
   const xs = [one, other].map((curve) => curve.map(([x]) => x));
   const lows = xs.map((values) => Math.min(...values)), highs = xs.map((values) => Math.max(...values));
   const low = Math.max(...lows), high = Math.min(...highs);
@@ -280,7 +282,7 @@ function upperEnvelope(curve, x) {
 }
 
 // The difference of two frontiers in y at equal x, in percent of the second, with its interval over the recordings.
-function differenceOverSeeds(one, other, recordings, quantile) {
+export function differenceOverSeeds(one, other, recordings, quantile) {
   const ones = one.each, others = other.each;
   const found = Array.from({ length: recordings }, (_, r) => curveDifference(ones[r], others[r]));
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

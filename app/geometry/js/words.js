@@ -1,9 +1,13 @@
 // What the picture shows, in sentences that hold for all vectors and settings. No DOM here.
+import { dot } from "../../components/solver.js";
+import { signedText } from "../../components/svg.js";
+import { isViolated, lengthOf, meanOf, plus, restrictionsOf, ROUNDING } from "./methods.js";
+
 const PLACES = 2; // decimals of numbers in sentences and in the table
 const LEAST_SHOWN = 0.005; // differences below it are not seen with so many decimals
 const ROW_NAMES = ["ĝ₁", "ĝ₂"];
 
-function numberText(value) {
+export function numberText(value) {
   return Math.abs(value) < 1e5 ? signedText(value, PLACES) : value.toExponential(1).replace(/-/g, "−").replace("e+", "e");
 }
 
@@ -18,7 +22,7 @@ function isMissed({ normal, floor }, z) {
 }
 
 // What the gradient would do to the memory by itself.
-function gradientInWords(g, rows) {
+export function gradientInWords(g, rows) {
   const mean = meanOf(rows), verdict = { [-1]: "g hurts", 0: "g neither helps nor hurts", 1: "g helps" }[signOf(dot(g, mean), g, mean)];
   const parts = rows.map((row, c) => `⟨g,${ROW_NAMES[c]}⟩ = ${numberText(dot(g, row))}`).join(" and ");
   return `${verdict} the memory as a whole: ⟨g,ĝₛ⟩ = ${numberText(dot(g, mean))}. On its two splits, ${parts}.`;
@@ -36,7 +40,7 @@ function violationsInWords(method, g, restrictions) {
 }
 
 // What a method does to g; `exact` is the result of the same restrictions with the exact solver.
-function methodInWords(method, result, exact, { g, rows, knobs }) {
+export function methodInWords(method, result, exact, { g, rows, knobs }) {
   const restrictions = restrictionsOf(method, rows, knobs), moved = lengthOf(plus(result.z, g, -1));
   const isSame = (one, other) => lengthOf(plus(one, other, -1)) <= ROUNDING * Math.max(1, lengthOf(other));
   const cause = violationsInWords(method, g, restrictions), kept = `⟨ĝₛ,z⟩ = ${numberText(dot(meanOf(rows), result.z))}`;
@@ -60,7 +64,7 @@ function methodInWords(method, result, exact, { g, rows, knobs }) {
 }
 
 // Where d-mGEM keeps less than GEM; the paper's proposition is about margins, of which 0 is one.
-function propositionInWords(results, { rows, knobs }) {
+export function propositionInWords(results, { rows, knobs }) {
   if (knobs.kind === "dual-floor" && knobs.strength > 0) return "";
   const of = (modules, splits) => results.find(({ method }) => method.modules === modules && method.splits === splits && method.solver === "exact");
   const gem = of(1, 1), split = of(1, 2), kept = (one) => dot(meanOf(rows), one.result.z);

@@ -2,11 +2,14 @@
 //
 // A rule takes the Gram matrix S [n · n] of g and the n − 1 memory rows in a module, the shares of these rows in the memory of
 // their tasks, and Q values of its parameter (of a rule without one: Q zeros). It returns Q weights w [n]: z = Σ w_i · (gradient i).
+import { dot, exactPath, valueAt } from "../../components/solver.js";
+import { unsolved } from "./frontier.js";
+
 const SIMPLEX_RIDGE = 1e-10; // of the mean square of the gradients' lengths
 const NO_LENGTH = 1e-8; // of all gradients together: what is shorter is the rounding error of 0
 
 // parameters: those at which a rule is drawn; shown: which of them is marked and told.
-const RULES = {
+export const RULES = {
   agem: { label: "A-GEM", weights: agem, parameters: [0], shown: 0 },
   pcgrad: { label: "PCGrad", weights: pcgrad, parameters: [0], shown: 0 },
   mgda: { label: "MGDA", weights: mgda, parameters: [0], shown: 0 },
@@ -111,7 +114,7 @@ function timesGram(S, n, w) {
 }
 
 // A rule as a family of its parameter, of which no step is solved yet.
-function newRuleFamily(task, name, moduleOf, splits, knobs) {
+export function newRuleFamily(task, name, moduleOf, splits, knobs) {
   return { ...unsolved(task, RULES[name].parameters), rule: name, moduleOf, splits, knobs, solveStep: applyRule };
 }
 
