@@ -1,4 +1,4 @@
-// Sliders and choosers, and files to take away; shared by the lens and the geometry.
+// Sliders, choosers and saved files, which the lens and the page Geometry share.
 import { element } from "./svg.js";
 
 export function slider(name, attributes, oninput) {
@@ -8,7 +8,11 @@ export function slider(name, attributes, oninput) {
 }
 
 export function chooser(name, options, value, onchange) {
-  const select = element("select", { "aria-label": name }, ...options.map(([key, text]) => element("option", { value: key }, text)));
+  const select = element(
+    "select",
+    { "aria-label": name },
+    ...options.map(([key, text]) => element("option", { value: key }, text)),
+  );
   select.value = value;
   select.onchange = () => onchange(select.value);
   return element("label", { class: "chooser" }, element("span", {}, name), select);
@@ -20,7 +24,7 @@ export function show({ input, output }, value, text) {
   input.setAttribute("aria-valuetext", text);
 }
 
-// Let the browser's own controls, such as sliders, be light or dark as the page is: opposite to its text.
+// Make the browser's own controls, such as sliders, light or dark like the page: the opposite of its text colour.
 export function followTheme(host) {
   const [red, green, blue] = getComputedStyle(host).color.match(/[0-9.]+/g).map(Number);
   host.style.colorScheme = 0.3 * red + 0.6 * green + 0.1 * blue < 128 ? "light" : "dark";
@@ -32,15 +36,22 @@ export function saveFile(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-// A value as it can stand in a script within a page.
+// Write a value such that it can stand in a script within a page.
 export function scriptLiteral(value) {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }
 
-// A component as one file; `call` builds it in `host`.
+// Save a component as one HTML file; `call` is the script that builds it in `host`.
 export function saveStandalone(name, title, { js, css }, call) {
-  const heading = element("p", {}, title).innerHTML, script = `${js}\nconst host = document.querySelector(".${name}");\n${call}`;
-  saveFile(`${name}.html`, "text/html", `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
-    `<title>${heading}</title><style>${css}</style></head><body class="standalone"><main><h1>${heading}</h1><div class="interactive ${name}"></div></main>` +
-    `<script type="module">${script}</${"script"}></body></html>`);
+  const heading = element("p", {}, title).innerHTML,
+    script = `${js}\nconst host = document.querySelector(".${name}");\n${call}`;
+  saveFile(
+    `${name}.html`,
+    "text/html",
+    `<!doctype html><html lang="en"><head><meta charset="utf-8">` +
+      `<meta name="viewport" content="width=device-width, initial-scale=1">` +
+      `<title>${heading}</title><style>${css}</style></head><body class="standalone">` +
+      `<main><h1>${heading}</h1><div class="interactive ${name}"></div></main>` +
+      `<script type="module">${script}</${"script"}></body></html>`,
+  );
 }

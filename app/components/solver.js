@@ -1,4 +1,5 @@
-// The dual problem of one module over all strengths, as mgem_core/restriction/path.py and mgem_core/lens/modules.py solve it. No DOM here.
+// The dual problem of one module over all strengths, solved as in mgem_core/restriction/path.py and
+// mgem_core/lens/modules.py. No DOM here.
 //
 // v(q) of a module is piecewise linear in the strength q. A path is { start [J], v0 [J·C], v1 [J·C] }: from the strength
 // start[j] on, v = v0[j] + q · v1[j]. Matrices are flat arrays, row by row.
@@ -52,7 +53,7 @@ export function exactPath(A, b, weights, { kind, ridge = RIDGE, ridgeKind = "rel
   const norm = b.map((_, c) => Math.sqrt(Math.max(A[c * C + c], 0)));
   const inverse = norm.map((length) => (length > 0 ? 1 / length : 0));
   let ridges = inverse.map((one) => (ridgeKind === "relative" ? ridge : ridge * one * one));
-  for (let attempt = 0; attempt < 8; attempt++) { // where rounding spoils a path, the ridge grows
+  for (let attempt = 0; attempt < 8; attempt++) { // where rounding breaks a path, the ridge grows
     const found = follow(tableau(A, b, weights, norm, inverse, ridges, hasFloor), C);
     if (found) {
       const J = found.start.length, { v0, v1 } = found;
@@ -87,8 +88,8 @@ function tableau(A, b, weights, norm, inverse, ridges, hasFloor) {
   return T;
 }
 
-// First τ falls to 0, which gives the solution at q = 0; then q rises. At each zero, a row changes sides. null if a pivot
-// is not positive, or there are too many.
+// First τ falls to 0, which gives the solution at q = 0; then q rises. At each zero, a row changes sides. Return null if a
+// pivot is not positive, or if there are too many.
 function follow(T, C) {
   const W = C + 3, most = 20 * C + 50, isU = new Uint8Array(C);
   let pivots = 0;
@@ -133,7 +134,7 @@ function nextZero(T, C, slopes, sign) {
   return found;
 }
 
-// Exchange u and y of a row; false if that is not possible.
+// Exchange u and y of a row; return false if the pivot is not positive.
 function pivot(T, C, row) {
   const W = C + 3, value = T[row * W + row];
   if (!(value > 0)) return false;

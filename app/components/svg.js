@@ -1,4 +1,4 @@
-// Elements of the page and of pictures, and numbers on them; shared by the lens and the geometry.
+// HTML and SVG elements, and numbers on axes, which all components share.
 export const SVG = "http://www.w3.org/2000/svg";
 
 export function svgElement(name, attributes = {}, ...children) {
@@ -10,12 +10,13 @@ export function svgElement(name, attributes = {}, ...children) {
 
 export function element(name, attributes = {}, ...children) {
   const created = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) key.startsWith("on") ? (created[key] = value) : created.setAttribute(key, value);
+  for (const [key, value] of Object.entries(attributes))
+    key.startsWith("on") ? (created[key] = value) : created.setAttribute(key, value);
   created.append(...children);
   return created;
 }
 
-// Round numbers in a range, about so many.
+// About `count` round numbers in a range, and the decimals that they need.
 export function niceTicks(low, high, count) {
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);

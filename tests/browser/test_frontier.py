@@ -27,7 +27,8 @@ POINTS = """([data, task, settings]) => {
 @pytest.fixture
 def browser_page(page):
     page.goto("about:blank")
-    page.add_script_tag(content=bundle(JS / "frontier.js"))  # with all that it imports
+    for name in ("frontier.js", "curves.js"):
+        page.add_script_tag(content=bundle(JS / name))  # with all that it imports
     return page
 
 

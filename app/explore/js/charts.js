@@ -7,7 +7,8 @@ export function rangeOf(values, padding = 0.04) {
   const known = values.filter(Number.isFinite);
   if (!known.length) return [0, 1];
   let [low, high] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
-  if (high - low < 1e-9 * Math.max(Math.abs(low), Math.abs(high), 1e-300)) [low, high] = [low - 0.5 * (Math.abs(low) || 1), high + 0.5 * (Math.abs(high) || 1)];
+  if (high - low < 1e-9 * Math.max(Math.abs(low), Math.abs(high), 1e-300))
+    [low, high] = [low - 0.5 * (Math.abs(low) || 1), high + 0.5 * (Math.abs(high) || 1)];
   return [low - padding * (high - low), high + padding * (high - low)];
 }
 
@@ -111,13 +112,30 @@ export class CellMap {
       this.key = key;
       this.svg.setAttribute("width", width);
       this.svg.setAttribute("height", height);
-      this.cells = values.map((row, r) => row.map((_, c) => {
-        const place = { x: left + (c * room) / columns, y: r * rowHeight, width: room / columns + 0.4, height: rowHeight - 1 };
-        return svgElement("rect", { ...place, "data-row": r, "data-column": c }, svgElement("title"));
-      }));
+      this.cells = values.map((row, r) =>
+        row.map((_, c) => {
+          const place = {
+            x: left + (c * room) / columns,
+            y: r * rowHeight,
+            width: room / columns + 0.4,
+            height: rowHeight - 1,
+          };
+          return svgElement("rect", { ...place, "data-row": r, "data-column": c }, svgElement("title"));
+        }),
+      );
       const every = Math.ceil(12 / rowHeight);
-      const names = rowNames.map((name, r) => (r % every ? "" : svgElement("text", { x: left - 6, y: r * rowHeight + rowHeight / 2 + 4, "text-anchor": "end" }, name)));
-      const ticks = columnTicks.map(([at, text]) => svgElement("text", { x: left + ((at + 0.5) * room) / columns, y: rows * rowHeight + 16, "text-anchor": "middle" }, text));
+      const names = rowNames.map((name, r) =>
+        r % every
+          ? ""
+          : svgElement("text", { x: left - 6, y: r * rowHeight + rowHeight / 2 + 4, "text-anchor": "end" }, name),
+      );
+      const ticks = columnTicks.map(([at, text]) =>
+        svgElement(
+          "text",
+          { x: left + ((at + 0.5) * room) / columns, y: rows * rowHeight + 16, "text-anchor": "middle" },
+          text,
+        ),
+      );
       this.svg.replaceChildren(...this.cells.flat(), ...names, ...ticks);
     }
     values.forEach((row, r) => row.forEach((value, c) => {

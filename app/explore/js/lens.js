@@ -1,13 +1,14 @@
-// The lens: choose partition, splits, strength, task pair and window; every frame shows what they would have done.
+// The lens: choose partition, splits, strength, task pair and window; every frame shows their results at recorded steps.
 // Everything is computed here, from recorded steps that arrive once (app/lens/payload.py).
 import { followTheme } from "../../components/controls.js";
-import { decodeTask, frontier, newFamily, solveFamily, spreadOrder, STRENGTHS } from "./frontier.js";
+import { frontier, newFamily, solveFamily, spreadOrder, STRENGTHS } from "./frontier.js";
 import { boundariesOf, divisorsOf } from "./partition.js";
+import { decodeTask } from "./snapshots.js";
 import { newRuleFamily } from "./surgery.js";
 import { buildLens, drawLens } from "./view.js";
 
-const FRAME = 9; // milliseconds of a frame in which steps are solved; what is left comes in the next frames
-const MOST_FAMILIES = 200; // that are kept
+const FRAME = 9; // milliseconds per frame for solving steps; the rest is solved in the next frames
+const MOST_FAMILIES = 200; // in the cache
 const DEFAULT_KNOBS = { solver: "exact", kind: "dual-floor", trigger: "violation", per: "split", stepLength: "free" };
 
 class Lens {
@@ -44,8 +45,10 @@ class Lens {
   setScale() {
     const used = this.data.used, largest = used ? Math.max(...used.strength) : 0;
     let high = 30;
-    if (used?.knobs.kind === "margin") { // margins are in units of ‖ĝ_s‖²
-      const { snapshots } = this.taskOf(this.pairs[0].task), squares = snapshots.map(({ norms }) => norms[2] ** 2).sort((a, b) => a - b);
+    if (used?.knobs.kind === "margin") {
+      // margins are in units of ‖ĝ_s‖²
+      const { snapshots } = this.taskOf(this.pairs[0].task),
+        squares = snapshots.map(({ norms }) => norms[2] ** 2).sort((a, b) => a - b);
       high = 4 * squares[squares.length >> 1];
     }
     this.scale = { c: Math.max(high, 2 * largest) / 1500, k: Math.log(1501) };
@@ -99,23 +102,38 @@ class Lens {
   usedFamily() {
     const { used } = this.data, S = this.task.past;
     if (!used || this.task.splits % used.splits) return null;
-    const strength = Array.from({ length: S }, (_, s) => used.strength[used.strength.length > 1 ? s : 0]), q = Math.max(...strength);
-    return { q, family: this.family(used.moduleOf, used.splits, used.knobs, strength.map((one) => (q ? one / q : 1))) };
+    const strength = Array.from({ length: S }, (_, s) => used.strength[used.strength.length > 1 ? s : 0]),
+      q = Math.max(...strength);
+    return {
+      q,
+      family: this.family(
+        used.moduleOf,
+        used.splits,
+        used.knobs,
+        strength.map((one) => (q ? one / q : 1)),
+      ),
+    };
   }
 
-  // Computed again only if the view is another, or more steps are solved; of another window, only what it adds or leaves out.
+  // Computed again only if the view changes or more steps are solved; for another window, only the difference is computed.
   curveOf(family) {
     const { view } = this, key = [view.s, view.axes, family.solved].join(), isKnown = family.curveKey === key;
     if (isKnown && family.curve.window.join() === view.window.join()) return family.curve;
-    return Object.assign(family, { curveKey: key, curve: frontier(family, view, this.R, isKnown ? family.curve : null) }).curve;
+    return Object.assign(family, { curveKey: key, curve: frontier(family, view, this.R, isKnown ? family.curve : null) })
+      .curve;
   }
 
   ruleFamily(name) {
-    const { state: { moduleOf, splits }, knobs } = this;
-    return this.keep([name, moduleOf, splits, knobs.stepLength], () => newRuleFamily(this.task, name, moduleOf, splits, knobs));
+    const {
+      state: { moduleOf, splits },
+      knobs,
+    } = this;
+    return this.keep([name, moduleOf, splits, knobs.stepLength], () =>
+      newRuleFamily(this.task, name, moduleOf, splits, knobs),
+    );
   }
 
-  // What was trained with settings of these recordings.
+  // Show runs that were trained with settings of these recordings.
   setTrained(found) {
     if (!found || found.source !== this.data.source) return;
     this.trained = found.configurations;
@@ -130,7 +148,7 @@ class Lens {
   redraw() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
-      if (this.host.lens === this) this.solveAndDraw(); // else other recordings are shown by now
+      if (this.host.lens === this) this.solveAndDraw(); // otherwise the page shows other recordings now
     });
   }
 

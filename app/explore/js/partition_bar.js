@@ -7,8 +7,12 @@ export function drawPartition(lens) {
   if (bar.drawn === state.moduleOf.join()) return;
   bar.drawn = state.moduleOf.join();
   if (!bar.cells) {
-    const layers = data.layers.map(({ name, tensors }) => element("span", { class: "layer", style: `flex:${tensors.length}`, title: name }, name));
-    bar.cells = data.layers.flatMap(({ tensors }) => tensors).map((name) => element("span", { class: "cell", title: name }));
+    const layers = data.layers.map(({ name, tensors }) =>
+      element("span", { class: "layer", style: `flex:${tensors.length}`, title: name }, name),
+    );
+    bar.cells = data.layers
+      .flatMap(({ tensors }) => tensors)
+      .map((name) => element("span", { class: "cell", title: name }));
     bar.row = element("div", { class: "cells" }, ...bar.cells);
     bar.append(bar.row, element("div", { class: "layers", "aria-hidden": "true" }, ...layers));
     bar.handles = [];
@@ -23,13 +27,24 @@ export function drawPartition(lens) {
   cuts.forEach((at, i) => {
     const handle = bar.handles[i];
     handle.style.left = `${(100 * at) / T}%`;
-    const limits = { "aria-valuemin": (cuts[i - 1] ?? 0) + 1, "aria-valuemax": (cuts[i + 1] ?? T) - 1, "aria-valuenow": at, "aria-valuetext": `before ${names[at]}` };
+    const limits = {
+      "aria-valuemin": (cuts[i - 1] ?? 0) + 1,
+      "aria-valuemax": (cuts[i + 1] ?? T) - 1,
+      "aria-valuenow": at,
+      "aria-valuetext": `before ${names[at]}`,
+    };
     for (const [key, value] of Object.entries(limits)) handle.setAttribute(key, value);
   });
 }
 
 function boundaryHandle(lens, i) {
-  const { bar } = lens.parts, handle = element("span", { class: "handle", role: "slider", tabindex: 0, "aria-label": `Boundary between modules ${i + 1} and ${i + 2}` });
+  const { bar } = lens.parts,
+    handle = element("span", {
+      class: "handle",
+      role: "slider",
+      tabindex: 0,
+      "aria-label": `Boundary between modules ${i + 1} and ${i + 2}`,
+    });
   const move = (wanted) => {
     const cuts = boundariesOf(lens.state.moduleOf), low = (cuts[i - 1] ?? 0) + 1, high = (cuts[i + 1] ?? lens.T) - 1;
     const at = Math.min(high, Math.max(low, wanted));

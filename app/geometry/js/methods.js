@@ -1,10 +1,11 @@
-// z of the methods in two or three dimensions, as mgem_core/restriction/direction.py finds it, and the sets that they allow. No DOM here.
+// z of each method in two or three dimensions, as in mgem_core/restriction/direction.py, and the sets that they allow.
+// No DOM here.
 //
-// A method has { modules, splits, solver }. The memory has two splits, whose gradients are the rows; with one split, the row is
-// their mean. With two modules, the first has all coordinates but the last. knobs: { kind, trigger, strength }.
+// A method has { modules, splits, solver }. The memory has two splits, whose gradients are the rows; with one split, the
+// row is their mean. With two modules, the first has all coordinates but the last. knobs: { kind, trigger, strength }.
 import { dot, dualPath, valueAt } from "../../components/solver.js";
 
-export const ROUNDING = 1e-6; // relative: differences below it are not told apart
+export const ROUNDING = 1e-6; // relative: smaller differences count as rounding errors
 
 export function lengthOf(vector) {
   return Math.hypot(...vector);
@@ -24,7 +25,7 @@ export function memoryRows({ splits }, rows) {
 }
 
 // For each module, 1 at its coordinates and 0 at the others.
-function modulesOf({ modules }, P) {
+export function modulesOf({ modules }, P) {
   const last = Array.from({ length: P }, (_, i) => Number(i === P - 1));
   return modules === 1 ? [last.map(() => 1)] : [last.map((one) => 1 - one), last];
 }
@@ -39,10 +40,19 @@ export function directionOf(method, g, rows, { kind, trigger, strength }) {
   const used = memoryRows(method, rows), v = [];
   let z = g, from = g;
   for (const module of modulesOf(method, g.length)) {
-    const own = within(g, module), G = used.map((row) => within(row, module));
-    const A = Float64Array.from(G.flatMap((row) => G.map((other) => dot(row, other)))), b = Float64Array.from(G, (row) => dot(row, own));
-    const path = dualPath(A, b, G.map(() => 1), { solver: method.solver, kind, trigger }, dot(own, own));
-    const found = [...valueAt(path, strength)], isRestricted = found.some((one) => one > 0);
+    const own = within(g, module),
+      G = used.map((row) => within(row, module));
+    const A = Float64Array.from(G.flatMap((row) => G.map((other) => dot(row, other)))),
+      b = Float64Array.from(G, (row) => dot(row, own));
+    const path = dualPath(
+      A,
+      b,
+      G.map(() => 1),
+      { solver: method.solver, kind, trigger },
+      dot(own, own),
+    );
+    const found = [...valueAt(path, strength)],
+      isRestricted = found.some((one) => one > 0);
     G.forEach((row, c) => {
       z = plus(z, row, found[c]);
       if (isRestricted && kind === "dual-floor") from = plus(from, row, strength);
@@ -52,11 +62,14 @@ export function directionOf(method, g, rows, { kind, trigger, strength }) {
   return { z, v, from };
 }
 
-// What z must satisfy: ⟨normal, z⟩ ≥ floor, for each module and row. Rows of zeros restrict nothing.
+// The restrictions ⟨normal, z⟩ ≥ floor of each module and row. Rows of zeros restrict nothing.
 export function restrictionsOf(method, rows, { kind, strength }) {
   const used = memoryRows(method, rows), floor = kind === "margin" ? strength : 0;
   return modulesOf(method, rows[0].length).flatMap((module, d) =>
-    used.map((row, c) => ({ normal: within(row, module), floor, module: d, row: c })).filter(({ normal }) => lengthOf(normal) > 0));
+    used
+      .map((row, c) => ({ normal: within(row, module), floor, module: d, row: c }))
+      .filter(({ normal }) => lengthOf(normal) > 0),
+  );
 }
 
 // Does a vector violate a restriction, by more than rounding can explain?
@@ -66,7 +79,8 @@ export function isViolated({ normal, floor }, vector) {
 
 // The part of a convex polygon that satisfies a restriction; corners in two or three dimensions.
 function clipPolygon(corners, { normal, floor }) {
-  const slack = 1e-9 * lengthOf(normal) * Math.max(...corners.map(lengthOf), 0), heights = corners.map((corner) => dot(normal, corner) - floor + slack);
+  const slack = 1e-9 * lengthOf(normal) * Math.max(...corners.map(lengthOf), 0),
+    heights = corners.map((corner) => dot(normal, corner) - floor + slack);
   return corners.flatMap((corner, i) => {
     const j = (i + 1) % corners.length, kept = heights[i] >= 0 ? [corner] : [];
     if (heights[i] >= 0 === heights[j] >= 0) return kept;
@@ -81,14 +95,25 @@ export function allowedPolygon(corners, restrictions) {
 
 // In three dimensions: the faces of the set that all restrictions allow, within a radius of each boundary's nearest point.
 export function allowedFaces(restrictions, radius) {
-  return restrictions.map((one) => allowedPolygon(disc(one, radius), restrictions.filter((other) => other !== one))).filter((face) => face.length > 2);
+  return restrictions
+    .map((one) =>
+      allowedPolygon(
+        disc(one, radius),
+        restrictions.filter((other) => other !== one),
+      ),
+    )
+    .filter((face) => face.length > 2);
 }
 
 // A disc on the boundary of a half-space, as a polygon.
 function disc({ normal, floor }, radius) {
-  const unit = normal.map((value) => value / lengthOf(normal)), centre = unit.map((value) => (value * floor) / lengthOf(normal));
-  const least = unit.map(Math.abs).indexOf(Math.min(...unit.map(Math.abs))), other = unit.map((_, i) => Number(i === least));
-  const across = cross(unit, other), one = across.map((value) => value / lengthOf(across)), two = cross(unit, one);
+  const unit = normal.map((value) => value / lengthOf(normal)),
+    centre = unit.map((value) => (value * floor) / lengthOf(normal));
+  const least = unit.map(Math.abs).indexOf(Math.min(...unit.map(Math.abs))),
+    other = unit.map((_, i) => Number(i === least));
+  const across = cross(unit, other),
+    one = across.map((value) => value / lengthOf(across)),
+    two = cross(unit, one);
   return Array.from({ length: 72 }, (_, i) => {
     const angle = (i * Math.PI) / 36;
     return plus(plus(centre, one, radius * Math.cos(angle)), two, radius * Math.sin(angle));

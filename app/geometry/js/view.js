@@ -1,16 +1,27 @@
-// The controls around the picture, and what is said below it.
-import { chooser, saveFile, saveStandalone, scriptLiteral, show, slider } from "../../components/controls.js";
-import { element, signedText, SVG, svgElement } from "../../components/svg.js";
-import { mark, NAMES, Picture, TIP_NAMES } from "./picture.js";
+// The controls around the picture, and the texts below it.
+import { chooser, show, slider } from "../../components/controls.js";
+import { element, signedText, svgElement } from "../../components/svg.js";
+import { listenToTips, turnByBackground } from "./dragging.js";
+import { Picture } from "./picture.js";
+import { saveGeometry, savePicture } from "./saving.js";
+import { mark, NAMES, TIP_NAMES } from "./shapes.js";
 import { numberText } from "./words.js";
 
-const KINDS = [["dual-floor", "floor v ≥ q, as in GEM"], ["margin", "margin ⟨ĝ,z⟩ ≥ γ"]];
-const TRIGGERS = [["violation", "where a restriction is violated"], ["always", "always"]];
-const COLUMNS = { "⟨ĝₛ,z⟩": "how well z keeps the past task", "⟨g,z⟩": "how well z learns the batch", "‖z‖": "the length of z", v: "of each row; a bar separates modules" };
+const KINDS = [
+  ["dual-floor", "floor v ≥ q, as in GEM"],
+  ["margin", "margin ⟨ĝ,z⟩ ≥ γ"],
+];
+const TRIGGERS = [
+  ["violation", "only on conflict (GEM’s code)"],
+  ["always", "every step"],
+];
+const COLUMNS = {
+  "⟨ĝₛ,z⟩": "how well z keeps the past task",
+  "⟨g,z⟩": "how well z learns the batch",
+  "‖z‖": "the length of z",
+  v: "the multiplier of each row; a bar separates modules",
+};
 export const LARGEST = 100; // of a coordinate; app/geometry/link.py accepts the same
-const KEY_STEP = 0.1; // by which an arrow key moves a tip; a tenth of it with the shift key
-const KEYS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [1, 1], ArrowDown: [1, -1], PageUp: [2, 1], PageDown: [2, -1] };
-const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-linejoin", "stroke-linecap", "opacity", "paint-order", "font-family", "font-size", "font-style", "font-weight"];
 
 function button(text, onclick, attributes = {}) {
   return element("button", { type: "button", onclick, ...attributes }, text);
@@ -24,8 +35,12 @@ export function buildGeometry(geometry) {
   const { host, parts, content } = geometry;
   parts.picture = new Picture(NAMES);
   parts.frame = element("div", { class: "picture" }, parts.picture.svg);
-  parts.presets = content.presets.map((preset) => button(preset.name, () => geometry.load(preset), { title: preset.about }));
-  parts.views = [2, 3].map((dimensions) => button(`${dimensions}-D`, () => geometry.change({ dimensions }, true), { "data-dimensions": dimensions }));
+  parts.presets = content.presets.map((preset) =>
+    button(preset.name, () => geometry.load(preset), { title: preset.about }),
+  );
+  parts.views = [2, 3].map((dimensions) =>
+    button(`${dimensions}-D`, () => geometry.change({ dimensions }, true), { "data-dimensions": dimensions }),
+  );
   parts.note = element("p", { class: "note" });
   parts.words = element("ul", { class: "words" });
   const top = element("div", { class: "top" }, group("Examples", ...parts.presets), group("View", ...parts.views));
@@ -43,16 +58,33 @@ function buildControls(geometry) {
   parts.tilt = slider("Tilt", { min: 0, max: 90, step: 1 }, (tilt) => geometry.change({ turn: [state.turn[0], tilt] }));
   for (const { input } of [parts.strength, parts.turn, parts.tilt]) input.onchange = () => geometry.settle();
   parts.kind = chooser("The strength is a", KINDS, state.kind, (kind) => geometry.change({ kind }, true));
-  parts.trigger = chooser("Restrict", TRIGGERS, state.trigger, (trigger) => geometry.change({ trigger }, true));
+  parts.trigger = chooser("When to restrict", TRIGGERS, state.trigger, (trigger) => geometry.change({ trigger }, true));
   parts.numbers = NAMES.map((name) => [0, 1, 2].map((i) => numberInput(geometry, name, i)));
-  const names = NAMES.map((name, n) => element("div", { class: "vector" }, element("span", {}, TIP_NAMES[name]), ...parts.numbers[n]));
+  const names = NAMES.map((name, n) =>
+    element("div", { class: "vector" }, element("span", {}, TIP_NAMES[name]), ...parts.numbers[n]),
+  );
   const actions = [button("Fit", () => geometry.change({}, true)), button("Save as SVG", () => savePicture(parts.picture))];
   if (standalone) actions.push(button("Save as HTML", () => saveGeometry(geometry)));
-  return [buildTable(geometry), parts.strength.row, parts.kind, parts.trigger, parts.turn.row, parts.tilt.row, element("div", { class: "vectors", role: "group", "aria-label": "Vectors" }, ...names), group("Picture", ...actions)];
+  return [
+    buildTable(geometry),
+    parts.strength.row,
+    parts.kind,
+    parts.trigger,
+    parts.turn.row,
+    parts.tilt.row,
+    element("div", { class: "vectors", role: "group", "aria-label": "Vectors" }, ...names),
+    group("Picture", ...actions),
+  ];
 }
 
 function numberInput(geometry, name, i) {
-  const input = element("input", { type: "number", step: 0.1, min: -LARGEST, max: LARGEST, "aria-label": `${TIP_NAMES[name]}, coordinate ${i + 1}` });
+  const input = element("input", {
+    type: "number",
+    step: 0.1,
+    min: -LARGEST,
+    max: LARGEST,
+    "aria-label": `${TIP_NAMES[name]}, coordinate ${i + 1}`,
+  });
   input.onchange = () => {
     const value = input.value === "" ? NaN : Number(input.value);
     if (Math.abs(value) <= LARGEST) geometry.moveTip(name, geometry.state[name].with(i, value));
@@ -63,64 +95,46 @@ function numberInput(geometry, name, i) {
 
 // A row for g, and one for each method, which switches it on and off.
 function buildTable(geometry) {
-  const { parts, content } = geometry, cells = () => Object.keys(COLUMNS).map(() => element("td"));
-  const head = element("tr", {}, element("th", { scope: "col" }, "Method"), ...Object.entries(COLUMNS).map(([text, title]) => element("th", { scope: "col", title }, text)));
+  const { parts, content } = geometry,
+    cells = () => Object.keys(COLUMNS).map(() => element("td"));
+  const head = element(
+    "tr",
+    {},
+    element("th", { scope: "col" }, "Method"),
+    ...Object.entries(COLUMNS).map(([text, title]) => element("th", { scope: "col", title }, text)),
+  );
   parts.rows = content.methods.map((method) => {
     const box = element("input", { type: "checkbox", onchange: () => geometry.switchMethod(method.family, box.checked) });
-    const symbol = svgElement("svg", { class: "symbol", width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" }, mark(method, [0, 0], 6));
-    const row = element("tr", {}, element("th", { scope: "row" }, element("label", {}, box, symbol, method.label)), ...cells());
+    const symbol = svgElement(
+      "svg",
+      { class: "symbol", width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
+      mark(method, [0, 0], 6),
+    );
+    const row = element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, element("label", {}, box, symbol, method.label)),
+      ...cells(),
+    );
     row.onpointerenter = () => geometry.highlight(method.family);
     row.onpointerleave = () => geometry.highlight("");
     return { box, row };
   });
-  parts.own = element("tr", {}, element("th", { scope: "row" }, element("span", { class: "unrestricted" }, "z = g")), ...cells());
-  return element("div", { class: "numbers" }, element("table", {}, element("thead", {}, head), element("tbody", {}, parts.own, ...parts.rows.map(({ row }) => row))));
+  parts.own = element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, element("span", { class: "unrestricted" }, "z = g")),
+    ...cells(),
+  );
+  return element(
+    "div",
+    { class: "numbers" },
+    element("table", {}, element("thead", {}, head), element("tbody", {}, parts.own, ...parts.rows.map(({ row }) => row))),
+  );
 }
 
 export function fillRow(row, texts) {
   texts.forEach((text, i) => (row.children[i + 1].textContent = text));
-}
-
-function listenToTips(geometry) {
-  const { parts: { picture } } = geometry;
-  for (const [name, handle] of Object.entries(picture.tipOf)) {
-    let from = null;
-    handle.onpointerdown = (event) => {
-      handle.setPointerCapture(event.pointerId);
-      from = { x: event.clientX, y: event.clientY, vector: geometry.state[name].slice(0, geometry.state.dimensions) };
-    };
-    handle.onpointermove = (event) => {
-      if (!from || !handle.hasPointerCapture(event.pointerId)) return;
-      const box = picture.svg.getBoundingClientRect(), inside = (value, low, high) => Math.min(high, Math.max(low, value));
-      const [x, y] = [inside(event.clientX, box.left, box.right), inside(event.clientY, box.top, box.bottom)];
-      geometry.moveTip(name, picture.moved(from.vector, x - from.x, y - from.y));
-    };
-    handle.onlostpointercapture = () => {
-      from = null;
-      geometry.settle();
-    };
-    handle.onkeydown = (event) => {
-      const [axis, sign] = KEYS[event.key] ?? [3];
-      if (axis >= geometry.state.dimensions) return;
-      event.preventDefault();
-      geometry.moveTip(name, geometry.state[name].with(axis, geometry.state[name][axis] + sign * (event.shiftKey ? KEY_STEP / 10 : KEY_STEP)));
-      geometry.settle();
-    };
-  }
-}
-
-// In space, the background turns the view. A finger turns it sideways; up and down, it scrolls the page.
-function turnByBackground(geometry) {
-  const { svg } = geometry.parts.picture;
-  svg.onpointerdown = (event) => {
-    if (geometry.state.dimensions === 3 && !event.target.closest(".tip")) svg.setPointerCapture(event.pointerId);
-  };
-  svg.onpointermove = (event) => {
-    if (!svg.hasPointerCapture(event.pointerId)) return;
-    const [turn, tilt] = geometry.state.turn, wrapped = turn - 0.5 * event.movementX;
-    geometry.change({ turn: [Math.round(wrapped - 360 * Math.round(wrapped / 360)), Math.round(Math.min(90, Math.max(0, tilt + 0.5 * event.movementY)))] });
-  };
-  svg.onlostpointercapture = (event) => event.target === svg && geometry.settle();
 }
 
 export function drawControls({ parts, state, content }) {
@@ -130,30 +144,26 @@ export function drawControls({ parts, state, content }) {
   for (const { row } of [parts.turn, parts.tilt]) row.hidden = state.dimensions === 2;
   parts.kind.querySelector("select").value = state.kind;
   parts.trigger.querySelector("select").value = state.trigger;
-  for (const view of parts.views) view.setAttribute("aria-pressed", String(Number(view.dataset.dimensions) === state.dimensions));
-  content.presets.forEach((preset, i) => parts.presets[i].setAttribute("aria-pressed", String(NAMES.every((name) => preset[name].join() === state[name].join()))));
-  parts.numbers.forEach((inputs, n) => inputs.forEach((input, i) => {
-    input.hidden = i >= state.dimensions;
-    if (document.activeElement !== input) input.value = state[NAMES[n]][i];
-  }));
-  const drag = state.dimensions === 3 ? "Drag the tips of g, ĝ₁ and ĝ₂, or the background to turn it." : "Drag the tips of g, ĝ₁ and ĝ₂.";
-  parts.note.textContent = `${drag} ĝₛ is the mean of ĝ₁ and ĝ₂. Shaded: where all restrictions ⟨ĝ,z⟩ ≥ ${state.kind === "margin" ? "γ" : 0} of a method hold. Coloured arrows: z of each method; dotted: how it comes from g.`;
-}
-
-// The picture as a file that needs no style sheet.
-function savePicture({ svg, width, height }) {
-  const copy = svg.cloneNode(true), copies = [...copy.querySelectorAll("*")];
-  [...svg.querySelectorAll("*")].forEach((original, i) => {
-    const style = getComputedStyle(original);
-    copies[i].setAttribute("style", DRAWN.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
-  });
-  copy.querySelector(".tips").remove();
-  copy.prepend(svgElement("rect", { width, height, fill: getComputedStyle(svg).getPropertyValue("--st-background-color") || "#FFFFFF" }));
-  copy.setAttribute("xmlns", SVG);
-  saveFile("geometry.svg", "image/svg+xml", new XMLSerializer().serializeToString(copy));
-}
-
-// The whole figure as one file, with its present vectors and settings, that needs no server.
-function saveGeometry({ content, state, standalone }) {
-  saveStandalone("geometry", "The geometry of gradient restriction", standalone, `new Geometry(host, ${scriptLiteral(content)}, { start: ${scriptLiteral(state)} });`);
+  for (const view of parts.views)
+    view.setAttribute("aria-pressed", String(Number(view.dataset.dimensions) === state.dimensions));
+  content.presets.forEach((preset, i) =>
+    parts.presets[i].setAttribute(
+      "aria-pressed",
+      String(NAMES.every((name) => preset[name].join() === state[name].join())),
+    ),
+  );
+  parts.numbers.forEach((inputs, n) =>
+    inputs.forEach((input, i) => {
+      input.hidden = i >= state.dimensions;
+      if (document.activeElement !== input) input.value = state[NAMES[n]][i];
+    }),
+  );
+  const drag =
+    state.dimensions === 3
+      ? "Drag the tips of g, ĝ₁ and ĝ₂; drag the background to turn the view."
+      : "Drag the tips of g, ĝ₁ and ĝ₂.";
+  const floor = state.kind === "margin" ? "γ" : 0;
+  parts.note.textContent =
+    `${drag} ĝₛ is the mean of ĝ₁ and ĝ₂. Shaded: the directions that satisfy all restrictions ⟨ĝ,z⟩ ≥ ${floor} ` +
+    "of a method. Coloured arrows: z of each method. Dotted lines: the way from g to z.";
 }
