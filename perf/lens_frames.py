@@ -13,7 +13,7 @@ from perf.dashboard import FLAGS
 from perf.timing import save
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "app"))  # as Streamlit does
-from components import LENS_SOURCES
+from lens.component import SOURCES
 from lens.example_runs import example_recordings
 from lens.payload import payload
 
@@ -58,8 +58,8 @@ ANEW = """(splits) => {
 def open_lens(page: Page) -> None:
     """The component alone, in a page without a server."""
     data = json.dumps(payload(example_recordings(), "example"))
-    scripts = LENS_SOURCES["js"].replace("export default function (", "function mount(")
-    page.set_content(f"<style>{LENS_SOURCES['css']}</style><body class=standalone><div class='interactive lens'></div>")
+    scripts = SOURCES["js"].replace("export default function (", "function mount(")
+    page.set_content(f"<style>{SOURCES['css']}</style><body class=standalone><div class='interactive lens'></div>")
     page.add_script_tag(content=f"{scripts}\nnew Lens(document.querySelector('.lens'), {data});")
     page.wait_for_function("!document.querySelector('.lens').lens.frame")
 

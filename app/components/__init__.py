@@ -1,6 +1,10 @@
-"""Streamlit components: a plot that keeps zoom and selection while its data changes, a table, the lens, the geometry."""
+"""Streamlit components that several pages use, and how any component is loaded.
 
-import hashlib
+`show_plot` shows a figure that keeps its zoom and selection while its data changes; `show_table` shows rows with numbers,
+bars and buttons. A page with its own component has its JavaScript and CSS in its folder js/, and loads them with
+`read_sources` and `register`. Every JavaScript file is an ES module; `solver.js`, `svg.js` and `controls.js` are shared.
+"""
+
 import json
 import re
 import shutil
@@ -18,50 +22,48 @@ from mgem_core.figures import PlainFigure
 FOLDER = Path(__file__).parent
 SERVED_PLOTLY = FOLDER.parent / "static" / "plotly.min.js"
 INSTALLED_PLOTLY = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+INTERACTIVE_STYLE = FOLDER / "interactive.css"  # of pages whose pictures can be dragged
+IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
+NAMED_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 SelectionCallback = Callable[[list[str]], None]
 
 
-def _register(name: str, html: str, sources: dict[str, str] | None = None) -> Any:
-    """A component of NAME.js and NAME.css, or of other sources."""
-    return st.components.v2.component(name, html=html, isolate_styles=False, **(sources or _sources([name], [name])))
+def bundle(entry: Path) -> str:
+    """Join an ES module and all modules that it imports into one script, each once and after those that it imports.
 
-
-def _sources(scripts: Sequence[str], styles: Sequence[str]) -> dict[str, str]:
-    """Scripts and styles, each joined to one."""
-    js = "\n".join((FOLDER / f"{name}.js").read_text() for name in scripts)
-    return {"js": js, "css": "\n".join((FOLDER / f"{name}.css").read_text() for name in styles)}
-
-
-_plot = _register("plot", '<div class="plot" role="group"></div><div class="plot-note" role="status"></div>')
-_table = _register("table", '<div class="configurations"></div>')
-LENS_SCRIPTS = (
-    *("solver", "svg", "controls", "frontier", "surgery", "lens_plot"),
-    *("lens_rules", "lens_trained", "lens_view", "lens_panels", "lens"),
-)
-LENS_SOURCES = _sources(LENS_SCRIPTS, ("interactive", "lens"))
-_lens = _register("lens", '<div class="interactive lens"></div>', LENS_SOURCES)
-GEOMETRY_SCRIPTS = (
-    *("solver", "svg", "controls", "geometry_methods", "geometry_words"),
-    *("geometry_labels", "geometry_picture", "geometry_view", "geometry"),
-)
-GEOMETRY_SOURCES = _sources(GEOMETRY_SCRIPTS, ("interactive", "geometry"))
-_geometry = _register("geometry", '<div class="interactive geometry"></div>', GEOMETRY_SOURCES)
-
-_trained = st.components.v2.component("trained", js=(FOLDER / "trained.js").read_text())
-_form_memory = st.components.v2.component("form_memory", js=(FOLDER / "form_memory.js").read_text())
-
-
-def remember_form(sweep: str, values: str, edited: bool, on_restore: Callable[[str], None]) -> None:
-    """Let the browser keep the values of a form that was edited while it showed this sweep.
-
-    If this session shows the same sweep and the form has not been edited in it, `on_restore` gets the values kept before.
+    Streamlit loads the script of a component from a blob: URL, where no relative import can be resolved, and a component
+    that is saved as one HTML file needs one script, too. So import lines and the word "export" are removed. All names of a
+    script must therefore differ, which a test checks.
     """
-    data = {"sweep": sweep, "values": values, "edited": edited}
-    _form_memory(key="form memory", data=data, on_restored_change=lambda: on_restore(_restored_form()))
+    scripts: dict[Path, str] = {}
+
+    def add(path: Path) -> None:
+        if path in scripts:
+            return
+        text = path.read_text(encoding="utf-8")
+        for name in IMPORT.findall(text):
+            add((path.parent / name).resolve())
+        scripts[path] = NAMED_EXPORT.sub("", IMPORT.sub("", text))
+
+    add(entry.resolve())
+    return "\n".join(scripts.values())
 
 
-def _restored_form() -> str:
-    return str(st.session_state["form memory"]["restored"])
+def read_sources(entry: Path, *styles: Path) -> dict[str, str]:
+    """Read the script of a component, with all that it imports, and its style sheets."""
+    css = "\n".join(style.read_text(encoding="utf-8") for style in styles)
+    return {"js": bundle(entry)} | ({"css": css} if css else {})
+
+
+def register(name: str, html: str | None, sources: dict[str, str]) -> Any:
+    """Register a component; its styles apply to the page, and those of the page to it."""
+    return st.components.v2.component(name, html=html, isolate_styles=False, **sources)
+
+
+PLOT_HTML = '<div class="plot" role="group"></div><div class="plot-note" role="status"></div>'
+_plot = register("plot", PLOT_HTML, read_sources(FOLDER / "plot.js", FOLDER / "plot.css"))
+TABLE_HTML = '<div class="configurations"></div>'
+_table = register("table", TABLE_HTML, read_sources(FOLDER / "table.js", FOLDER / "table.css"))
 
 
 def provide_plotly() -> None:
@@ -136,32 +138,6 @@ def show_table(
         "on_pressed_change": lambda: on_press(str(st.session_state[key]["pressed"])),
     }
     _table(key=key, data=data, **callbacks)
-
-
-def show_lens(payload: dict[str, Any], key: str, on_train: Callable[[dict[str, Any]], None] | None) -> None:
-    """Show recorded steps (`lens.payload`) through the lens; `on_train` gets the settings that somebody wants to train.
-
-    All dragging happens in the browser; only the button to train sends a message to the server.
-    """
-    text = json.dumps(payload)
-    data = {"payload": text, "key": hashlib.sha256(text.encode()).hexdigest(), "canTrain": on_train is not None}
-    train = on_train or (lambda settings: None)
-    callback = {"on_train_change": lambda: train(json.loads(st.session_state[key]["train"]))}
-    _lens(key=key, data={**data, "standalone": LENS_SOURCES}, **callback)
-
-
-def show_geometry(methods: list[dict[str, Any]], presets: list[dict[str, Any]], start: dict[str, Any], key: str) -> None:
-    """Show gradients that can be dragged, and z of these methods; the first preset is shown first, as `start` changes it.
-
-    All happens in the browser, which also puts what is shown into the URL; no message goes to the server.
-    """
-    content = {"methods": methods, "presets": presets}
-    _geometry(key=key, data={"content": content, "start": start, "standalone": GEOMETRY_SOURCES})
-
-
-def show_trained(trained: dict[str, Any], key: str) -> None:
-    """Bring runs that were trained with settings of the lens (`lens.trained`) to the lens on this page."""
-    _trained(key=key, data=json.dumps(trained))
 
 
 def _selection_callback(key: str, on_select: SelectionCallback) -> Callable[[], None]:

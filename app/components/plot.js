@@ -1,12 +1,11 @@
 // A plotly figure that is updated in place: zoom, pan and selection stay while points arrive.
-const SOURCE = new URL("app/static/plotly.min.js", document.baseURI).href;
-
 function loadPlotly() {
   window.mgemPlotly ??= new Promise((resolve) => {
     const script = document.createElement("script");
     // A server that cannot provide the file sends plotly.js with the page, perhaps later than this.
     const wait = () => (window.Plotly ? resolve(window.Plotly) : setTimeout(wait, 100));
-    Object.assign(script, { src: SOURCE, onload: wait, onerror: wait });
+    const src = new URL("app/static/plotly.min.js", document.baseURI).href;
+    Object.assign(script, { src, onload: wait, onerror: wait });
     document.head.append(script);
   });
   return window.mgemPlotly;
@@ -19,7 +18,12 @@ function prepareFigure(data, host) {
   const text = style.getPropertyValue("--st-text-color") || "#1A2027";
   const line = style.getPropertyValue("--st-border-color-light") || "rgba(128,128,128,0.25)";
   const layout = figure.layout;
-  Object.assign(layout, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: data.height, autosize: true });
+  Object.assign(layout, {
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    height: data.height,
+    autosize: true,
+  });
   layout.font = { ...layout.font, color: text, family: style.fontFamily };
   layout.uirevision = data.revision;
   layout.modebar = { ...layout.modebar, bgcolor: "rgba(0,0,0,0)", color: "#808080", activecolor: text };
@@ -39,7 +43,7 @@ function prepareFigure(data, host) {
   return figure;
 }
 
-// The ranges that somebody chose. Plotly itself forgets them when the figure brings new ranges for new points.
+// Remember the ranges that the user chose. Plotly forgets them when the figure brings new ranges for new points.
 function rememberZoom(host, change) {
   const names = Object.keys(change).filter((name) => /^[xy]axis.*\.range/.test(name)).map((name) => name.split(".")[0]);
   if (!names.length) return;
@@ -48,7 +52,7 @@ function rememberZoom(host, change) {
   host.zoom = { revision: host.revision, ranges: { ...before, ...ranges } };
 }
 
-// Without points among the traces, as in a plot of curves, there is nothing to miss.
+// A plot without point traces, such as a plot of curves, counts as having points in view.
 function hasPointsInView(host) {
   const { xaxis, yaxis } = host._fullLayout;
   const traces = host._fullData.filter((trace) => trace.visible === true && trace.mode?.includes("markers"));
@@ -63,7 +67,8 @@ function hasPointsInView(host) {
 // A sentence over the plot, perhaps with a button.
 function showNote(host, text, label, onclick) {
   const children = text ? [Object.assign(document.createElement("p"), { textContent: text })] : [];
-  if (label) children.push(Object.assign(document.createElement("button"), { type: "button", textContent: label, onclick }));
+  if (label)
+    children.push(Object.assign(document.createElement("button"), { type: "button", textContent: label, onclick }));
   host.note.replaceChildren(...children);
 }
 
@@ -113,7 +118,7 @@ export default function ({ parentElement, data, setStateValue }) {
   host.selected = data.selected;
   host.revision = data.revision;
   const draw = (Plotly) => {
-    if (host.isPressed) return (host.pendingDraw = () => draw(Plotly)); // new points wait while somebody drags
+    if (host.isPressed) return (host.pendingDraw = () => draw(Plotly)); // new points wait while the user drags
     const figure = prepareFigure(data, host);
     host.resetZoom = () => ((host.zoom = null), draw(Plotly));
     const reset = { name: "resetZoom", title: "Show all points", icon: Plotly.Icons.home, click: () => host.resetZoom() };

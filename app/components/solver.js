@@ -1,14 +1,15 @@
-// The dual problem of one module over all strengths, as mgem_core/restriction/path.py and mgem_core/lens/modules.py solve it. No DOM here.
+// The dual problem of one module over all strengths, solved as in mgem_core/restriction/path.py and
+// mgem_core/lens/modules.py. No DOM here.
 //
 // v(q) of a module is piecewise linear in the strength q. A path is { start [J], v0 [J·C], v1 [J·C] }: from the strength
 // start[j] on, v = v0[j] + q · v1[j]. Matrices are flat arrays, row by row.
 const RIDGE = 1e-7;
 const NO_SLOPE = 1e-13; // relative: slopes below it are rounding errors
-const VIOLATED = -1e-12; // the cosine of g and a row below which g violates it
+export const VIOLATED = -1e-12; // the cosine of g and a row below which g violates it
 
 // A [C, C] and b [C] of the memory rows, weights [C]: the strength of each row at q = 1, squaredNorm: ‖g‖² in this module.
 // knobs: { solver: "exact" | "approx", kind: "dual-floor" | "margin", trigger: "violation" | "always", ridge, ridgeKind }
-function dualPath(A, b, weights, knobs, squaredNorm) {
+export function dualPath(A, b, weights, knobs, squaredNorm) {
   const C = b.length;
   // With a margin, v = 0 wherever nothing is violated, so the trigger changes nothing.
   if (knobs.trigger === "violation" && knobs.kind === "dual-floor" && !violates(A, b, squaredNorm)) {
@@ -47,12 +48,12 @@ function approxPath(A, b, weights, { kind }) {
   return { start: Float64Array.from(start), v0, v1 };
 }
 
-function exactPath(A, b, weights, { kind, ridge = RIDGE, ridgeKind = "relative" }) {
+export function exactPath(A, b, weights, { kind, ridge = RIDGE, ridgeKind = "relative" }) {
   const C = b.length, hasFloor = kind === "dual-floor";
   const norm = b.map((_, c) => Math.sqrt(Math.max(A[c * C + c], 0)));
   const inverse = norm.map((length) => (length > 0 ? 1 / length : 0));
   let ridges = inverse.map((one) => (ridgeKind === "relative" ? ridge : ridge * one * one));
-  for (let attempt = 0; attempt < 8; attempt++) { // where rounding spoils a path, the ridge grows
+  for (let attempt = 0; attempt < 8; attempt++) { // where rounding breaks a path, the ridge grows
     const found = follow(tableau(A, b, weights, norm, inverse, ridges, hasFloor), C);
     if (found) {
       const J = found.start.length, { v0, v1 } = found;
@@ -87,8 +88,8 @@ function tableau(A, b, weights, norm, inverse, ridges, hasFloor) {
   return T;
 }
 
-// First τ falls to 0, which gives the solution at q = 0; then q rises. At each zero, a row changes sides. null if a pivot
-// is not positive, or there are too many.
+// First τ falls to 0, which gives the solution at q = 0; then q rises. At each zero, a row changes sides. Return null if a
+// pivot is not positive, or if there are too many.
 function follow(T, C) {
   const W = C + 3, most = 20 * C + 50, isU = new Uint8Array(C);
   let pivots = 0;
@@ -133,7 +134,7 @@ function nextZero(T, C, slopes, sign) {
   return found;
 }
 
-// Exchange u and y of a row; false if that is not possible.
+// Exchange u and y of a row; return false if the pivot is not positive.
 function pivot(T, C, row) {
   const W = C + 3, value = T[row * W + row];
   if (!(value > 0)) return false;
@@ -148,19 +149,19 @@ function pivot(T, C, row) {
 }
 
 // v [C] of a path at a strength.
-function valueAt({ start, v0, v1 }, q) {
+export function valueAt({ start, v0, v1 }, q) {
   const C = v0.length / start.length, j = pieceAt(start, q);
   return Float64Array.from({ length: C }, (_, c) => v0[j * C + c] + q * v1[j * C + c]);
 }
 
 // The number of the piece that holds at q.
-function pieceAt(start, q) {
+export function pieceAt(start, q) {
   let j = start.length - 1;
   while (j > 0 && start[j] > q) j--;
   return j;
 }
 
-function dot(one, other) {
+export function dot(one, other) {
   let sum = 0;
   for (let i = 0; i < one.length; i++) sum += one[i] * other[i];
   return sum;

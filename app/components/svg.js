@@ -1,22 +1,23 @@
-// Elements of the page and of pictures, and numbers on them; shared by the lens and the geometry.
-const SVG = "http://www.w3.org/2000/svg";
+// HTML and SVG elements, and numbers on axes, which all components share.
+export const SVG = "http://www.w3.org/2000/svg";
 
-function svgElement(name, attributes = {}, ...children) {
+export function svgElement(name, attributes = {}, ...children) {
   const created = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
   created.append(...children);
   return created;
 }
 
-function element(name, attributes = {}, ...children) {
+export function element(name, attributes = {}, ...children) {
   const created = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) key.startsWith("on") ? (created[key] = value) : created.setAttribute(key, value);
+  for (const [key, value] of Object.entries(attributes))
+    key.startsWith("on") ? (created[key] = value) : created.setAttribute(key, value);
   created.append(...children);
   return created;
 }
 
-// Round numbers in a range, about so many.
-function niceTicks(low, high, count) {
+// About `count` round numbers in a range, and the decimals that they need.
+export function niceTicks(low, high, count) {
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
   const ticks = [];
@@ -24,7 +25,7 @@ function niceTicks(low, high, count) {
   return { ticks, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) };
 }
 
-function signedText(value, digits) {
+export function signedText(value, digits) {
   const text = value.toFixed(digits).replace("-", "−");
   return /[1-9]/.test(text) ? text : text.replace("−", "");
 }

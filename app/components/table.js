@@ -1,27 +1,26 @@
 // Rows with numbers, progress bars and small curves. The order and the selection stay while rows change.
-const SVG = "http://www.w3.org/2000/svg";
-
-function element(name, attributes = {}, ...children) {
-  const created = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) key === "onclick" ? (created.onclick = value) : created.setAttribute(key, value);
-  created.append(...children);
-  return created;
-}
-
-function svgElement(name, attributes) {
-  const created = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
-  return created;
-}
-
 // A line through the values; it is interrupted where one is missing (null).
+import { element, svgElement } from "./svg.js";
+
 function curve(values) {
   const description = values.map((value) => value?.toFixed(1) ?? "unknown").join(", ");
-  const svg = svgElement("svg", { width: 64, height: 18, role: "img", "aria-label": `mean accuracy after each task: ${description}` });
+  const svg = svgElement("svg", {
+    width: 64,
+    height: 18,
+    role: "img",
+    "aria-label": `mean accuracy after each task: ${description}`,
+  });
   const known = values.filter((value) => value !== null);
-  const low = Math.min(...known), high = Math.max(...known);
-  const points = values.map((value, i) => value !== null && [4 + (56 * i) / Math.max(1, values.length - 1), 15 - (12 * (value - low)) / (high - low || 1)]);
-  const d = points.map((point, i) => point && `${points[i - 1] ? "L" : "M"}${point.join(" ")}`).filter(Boolean).join("");
+  const low = Math.min(...known),
+    high = Math.max(...known);
+  const points = values.map(
+    (value, i) =>
+      value !== null && [4 + (56 * i) / Math.max(1, values.length - 1), 15 - (12 * (value - low)) / (high - low || 1)],
+  );
+  const d = points
+    .map((point, i) => point && `${points[i - 1] ? "L" : "M"}${point.join(" ")}`)
+    .filter(Boolean)
+    .join("");
   svg.append(svgElement("path", { d, style: "fill:none;stroke:currentColor;stroke-width:1.5" }));
   const isolated = points.filter((point, i) => point && !points[i - 1] && !points[i + 1]);
   for (const [cx, cy] of new Set([...isolated, ...points.slice(-1).filter(Boolean)])) {
@@ -33,7 +32,13 @@ function curve(values) {
 function cellContent(column, cell) {
   if (column.kind === "progress") {
     const percent = Math.round(100 * cell.value);
-    const bar = element("span", { class: "bar", role: "progressbar", "aria-label": "progress", "aria-valuenow": percent, title: `${percent} %` });
+    const bar = element("span", {
+      class: "bar",
+      role: "progressbar",
+      "aria-label": "progress",
+      "aria-valuenow": percent,
+      title: `${percent} %`,
+    });
     bar.append(element("span", { style: `width:${100 * cell.value}%` }));
     return bar;
   }
@@ -47,7 +52,9 @@ function sortedRows(rows, { by, descending } = {}) {
   const compareText = (a, b) => String(a).localeCompare(String(b), undefined, { numeric: true });
   const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : compareText(a, b));
   const missingLast = (a, b) => (a === null) - (b === null);
-  return rows.slice().sort((a, b) => missingLast(value(a), value(b)) || (descending ? -1 : 1) * compare(value(a), value(b)));
+  return rows
+    .slice()
+    .sort((a, b) => missingLast(value(a), value(b)) || (descending ? -1 : 1) * compare(value(a), value(b)));
 }
 
 function headCell(host, column) {
@@ -55,7 +62,10 @@ function headCell(host, column) {
   const isSorted = by === column.name;
   const title = column.help ?? "";
   if (["curve", "action"].includes(column.kind)) return element("th", { scope: "col", title }, column.title);
-  const onclick = () => { host.order = { by: column.name, descending: isSorted ? !descending : column.kind !== "text" }; draw(host); };
+  const onclick = () => {
+    host.order = { by: column.name, descending: isSorted ? !descending : column.kind !== "text" };
+    draw(host);
+  };
   const arrow = isSorted ? (descending ? " ↓" : " ↑") : "";
   const button = element("button", { type: "button", "data-sort": column.name }, column.title + arrow); // for the keyboard
   const cell = element("th", { scope: "col", class: column.kind, title, onclick, style: "cursor:pointer" }, button);
@@ -63,10 +73,17 @@ function headCell(host, column) {
   return cell;
 }
 
-// A button with the text of the cell; none where there is no text.
+// A button with the text of the cell; no button if the text is empty.
 function actionButton(host, row, cell) {
-  const press = (event) => { event.stopPropagation(); host.sendPress(row.key); };
-  const button = element("button", { type: "button", class: "action", "aria-label": cell.label ?? cell.text, onclick: press }, cell.text);
+  const press = (event) => {
+    event.stopPropagation();
+    host.sendPress(row.key);
+  };
+  const button = element(
+    "button",
+    { type: "button", class: "action", "aria-label": cell.label ?? cell.text, onclick: press },
+    cell.text,
+  );
   button.disabled = Boolean(cell.disabled);
   return cell.text ? button : "";
 }
@@ -84,10 +101,18 @@ function bodyRow(host, row) {
     if (column.kind === "action") return element("td", {}, actionButton(host, row, cell));
     const content = cellContent(column, cell);
     if (i) return element("td", { class: column.kind }, content);
-    const swatch = element("span", { class: "swatch", style: `background:${row.color ?? "transparent"}`, "aria-hidden": "true" });
+    const swatch = element("span", {
+      class: "swatch",
+      style: `background:${row.color ?? "transparent"}`,
+      "aria-hidden": "true",
+    });
     const children = [...(row.color ? [swatch] : []), content];
     if (!host.data.selectable) return element("td", { class: column.kind }, ...children);
-    return element("td", { class: column.kind }, element("button", { type: "button", "aria-pressed": String(isSelected), onclick: toggle }, ...children));
+    return element(
+      "td",
+      { class: column.kind },
+      element("button", { type: "button", "aria-pressed": String(isSelected), onclick: toggle }, ...children),
+    );
   });
   const classes = `${isSelected ? "selected" : ""} ${row.active ? "active" : ""}`;
   const onSelect = host.data.selectable ? { onclick: toggle, style: "cursor:pointer" } : {};
@@ -98,21 +123,29 @@ function draw(host) {
   const { columns, rows, description } = host.data;
   const head = columns.map((column) => headCell(host, column));
   const body = sortedRows(rows, host.order).map((row) => bodyRow(host, row));
-  const table = element("table", { "aria-label": description }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
-  const top = host.scrollTop, focused = focusedSelector(host);
+  const table = element(
+    "table",
+    { "aria-label": description },
+    element("thead", {}, element("tr", {}, ...head)),
+    element("tbody", {}, ...body),
+  );
+  const top = host.scrollTop,
+    focused = focusedSelector(host);
   host.replaceChildren(table);
   host.scrollTop = top;
   if (focused) host.querySelector(focused)?.focus({ preventScroll: true });
 }
 
-// A selector of the button that has the keyboard focus, by which a redrawn table gives it back.
+// Return a selector of the button with the keyboard focus, so that a redrawn table can restore it.
 function focusedSelector(host) {
   const active = document.activeElement;
   if (!host.contains(active) || active === host) return "";
-  return active.dataset.sort ? `[data-sort="${active.dataset.sort}"]` : `tr[data-key="${active.closest("tr")?.dataset.key}"] button`;
+  return active.dataset.sort
+    ? `[data-sort="${active.dataset.sort}"]`
+    : `tr[data-key="${active.closest("tr")?.dataset.key}"] button`;
 }
 
-// While a button is pressed the table is not redrawn, so that a click reaches the row at which it was aimed.
+// Do not redraw the table while a button is pressed, so that a click reaches the intended row.
 function delayDrawingWhilePressed(host) {
   host.addEventListener("pointerdown", () => (host.isPressed = true));
   window.addEventListener("pointerup", () => setTimeout(() => {

@@ -5,11 +5,11 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-import components
 import streamlit as st
 from pydantic import ValidationError
 
 from explore.form import DEFAULTS, build_spec, expand_form, form_values, offered_values, parse_numbers, remembered_preset
+from explore.form_memory import keep_form
 from mgem_core import RunConfig
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.paper.presets import PRESETS
@@ -87,7 +87,7 @@ def is_filled() -> bool:
 def remember_form(sweep: str) -> None:
     """Store the edited form in the browser, so that a reload of this sweep's page restores it."""
     values = json.dumps({**read_form(), "preset": st.session_state["preset"]})
-    components.remember_form(sweep, values, st.session_state.get("form edited", False), _restore_form)
+    keep_form(sweep, values, st.session_state.get("form edited", False), _restore_form)
 
 
 def _restore_form(values: str) -> None:

@@ -1,1 +1,1 @@
-"""The page Geometry: gradients in the plane and in space, and what each method makes of them."""
+"""The page Geometry: gradients in the plane and in space, and the update direction of each method."""

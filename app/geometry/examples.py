@@ -1,4 +1,4 @@
-"""What the page Geometry shows: the methods, and vectors to start from."""
+"""The methods and the example vectors of the page Geometry."""
 
 from typing import Any, NamedTuple
 
@@ -9,18 +9,18 @@ SETTINGS: tuple[dict[str, Any], ...] = ({}, {"modules": 2}, {"splits": 2}, {"spl
 
 
 class Preset(NamedTuple):
-    """Vectors in space; in the plane, the last coordinate is left out. What the name says holds in both."""
+    """Example vectors in space; in the plane, the last coordinate is left out. The name describes both views."""
 
     name: str
     about: str
     g: tuple[float, float, float]
     g1: tuple[float, float, float]
     g2: tuple[float, float, float]
-    methods: tuple[str, ...]  # that are shown, by their families
+    methods: tuple[str, ...]  # the families that are shown
 
 
 def methods() -> list[dict[str, Any]]:
-    """The methods with the names and marks that they have on all pages."""
+    """Return the methods with the names, colours and symbols that they have on all pages."""
     found = []
     for settings in SETTINGS:
         config = RunConfig(**settings)
@@ -35,7 +35,7 @@ FAMILIES = tuple(method["family"] for method in methods())
 PRESETS = (
     Preset(
         "Conflict",
-        "g hurts the memory, and every method finds another z.",
+        "g hurts the memory, and every method finds a different z.",
         g=(-1.5, 1.3, 1.0),
         g1=(1.2, 0.9, -0.4),
         g2=(0.9, -0.2, -0.5),
@@ -43,7 +43,7 @@ PRESETS = (
     ),
     Preset(
         "Agreement",
-        "g helps both splits of the memory, and every method leaves it as it is.",
+        "g helps both splits of the memory, and no method changes it.",
         g=(0.6, 1.1, 0.5),
         g1=(1.4, 0.5, 0.8),
         g2=(0.2, 1.4, 0.6),
@@ -59,7 +59,7 @@ PRESETS = (
     ),
     Preset(
         "Over-correction by approx-GEM",
-        "Two splits that say nearly the same: the closed form corrects for each of them, and goes farther than it must.",
+        "The rows of the splits are nearly parallel: the closed form corrects g for each, and goes farther than necessary.",
         g=(-1.4, 0.9, 0.4),
         g1=(1.2, 0.5, 0.3),
         g2=(1.0, 0.7, 0.2),

@@ -1,4 +1,4 @@
-"""The state of the page Geometry in its URL; the browser writes it (app/components/geometry.js)."""
+"""The state of the page Geometry in its URL; the browser writes it (js/geometry.js)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,13 +9,13 @@ from geometry.examples import FAMILIES
 from mgem_core import UsageError
 
 VECTORS = ("g", "g1", "g2")
-LARGEST = 100.0  # of a coordinate
+LARGEST = 100.0  # limit of a coordinate
 MOST_STRENGTH = 3.0  # the end of the slider
 CHOICES = {"kind": ("dual-floor", "margin"), "trigger": ("violation", "always")}
 
 
 def read_link(query: Mapping[str, str]) -> dict[str, Any]:
-    """What the URL changes of the picture; an error that names the first parameter that cannot be read."""
+    """Parse the state that the URL sets; raise an error that names the first invalid parameter."""
     start: dict[str, Any] = {}
     vectors = {name: _numbers(name, query[name], (2, 3), LARGEST) for name in VECTORS if name in query}
     if vectors:

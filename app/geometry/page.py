@@ -1,25 +1,25 @@
-"""The page Geometry: Figure 1 of the paper to play with."""
+"""The page Geometry: Figure 1 of the paper, interactive."""
 
 from typing import Any
 
-import components
 import session
 import streamlit as st
 
+from geometry.component import show_geometry
 from geometry.examples import PRESETS, methods
 from geometry.link import read_link
 from mgem_core import UsageError
 
 INTRODUCTION = (
-    "A network with two or three parameters, and one past task whose memory has two splits: so small that all can be seen. "
-    "The gradient g of the batch becomes a direction z that agrees with gradients on the memory: GEM's with their mean ĝₛ, "
-    "d-mGEM's with each of them, p-mGEM's with ĝₛ in each module. approx-GEM corrects g row by row, with a closed form, as "
-    "if each row were alone."
+    "This example is small enough to draw: a network with two or three parameters, and one past task whose memory has two "
+    "splits, with the gradients ĝ₁ and ĝ₂. Each method replaces the gradient g of the batch by a direction z that does not "
+    "conflict with memory gradients: GEM uses their mean ĝₛ, d-mGEM each of them, and p-mGEM ĝₛ in each module. approx-GEM "
+    "uses a closed form, which corrects g for each memory gradient as if it were the only one."
 )
 
 
 def read_start() -> dict[str, Any]:
-    """What the URL asks for; nothing, and a message, if it cannot be read."""
+    """Read the state from the URL; if it is invalid, show a message and start with the defaults."""
     try:
         return read_link(st.query_params.to_dict())
     except UsageError as error:
@@ -32,7 +32,7 @@ def show_page() -> None:
     session.show_notices()
     st.title("The geometry of gradient restriction")
     st.markdown(INTRODUCTION)
-    components.show_geometry(methods(), [preset._asdict() for preset in PRESETS], read_start(), "geometry")
+    show_geometry(methods(), [preset._asdict() for preset in PRESETS], read_start(), "geometry")
 
 
 show_page()

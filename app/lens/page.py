@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import components
 import runner_process
 import session
 import streamlit as st
@@ -12,6 +11,7 @@ from paper.run_this import ask_to_run, show_question
 from pydantic import ValidationError
 from text import abbreviate, escape_markdown
 
+from lens.component import send_trained_runs, show_lens
 from lens.example_runs import example_recordings
 from lens.payload import payload
 from lens.sources import Source, example, recorded_sources, train_settings
@@ -125,14 +125,14 @@ def show_source(store: Store) -> None:
         of_files = read_files()
     if of_files:
         show_thinning(of_files)
-        components.show_lens(of_files, "lens", None)
+        show_lens(of_files, "lens", None)
         return
     if source.runs:
         layers, content = session.read_once("lens recordings", store, source, lambda: read_source(store, source))
     else:
         layers, content = example_recordings()[0].layers, example_payload()
     show_thinning(content)
-    components.show_lens(content, "lens", lambda wanted: ask_to_train(source, layers, wanted))
+    show_lens(content, "lens", lambda wanted: ask_to_train(source, layers, wanted))
     show_trained(store, source)
 
 
@@ -154,7 +154,7 @@ def show_trained(store: Store, source: Source) -> None:
     def show_current() -> None:
         session.rerun_if_replaced(store)
         trained = read()
-        components.show_trained(trained, "lens trained component")
+        send_trained_runs(trained, "lens trained component")
         if trained["left_out"]:
             st.caption(f"The lens knows the newest trained settings; {trained['left_out']} older ones were not read.")
         if is_active:

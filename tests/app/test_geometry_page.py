@@ -114,4 +114,4 @@ def test_a_link_that_cannot_be_read_is_one_sentence_and_the_first_example(store,
     [message] = app.warning
     assert message.value == f"This link cannot be read, so the picture starts with its first example: {error.value}."
     assert geometry_data(app)["start"] == {}
-    assert "all can be seen" in texts(app)
+    assert "small enough to draw" in texts(app)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from components import FOLDER
+from components import bundle
+from lens.component import JS
 from lens.example_runs import example_recordings
 from lens.payload import payload
 from recorded import PAST, record
@@ -27,8 +28,8 @@ POINTS = """([data, task, settings]) => {
 @pytest.fixture
 def browser_page(page):
     page.goto("about:blank")
-    for name in ("solver", "frontier"):
-        page.add_script_tag(content=(FOLDER / f"{name}.js").read_text())
+    for name in ("frontier.js", "curves.js"):
+        page.add_script_tag(content=bundle(JS / name))  # with all that it imports
     return page
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from components import FOLDER
+from components import bundle
+from geometry.component import JS
 from geometry.examples import methods
 
 from mgem_core.restriction.direction import project
@@ -77,8 +78,7 @@ def expected(one):
 @pytest.fixture
 def scripts(page):
     page.goto("about:blank")
-    for name in ("solver", "svg", "geometry_methods", "geometry_words"):
-        page.add_script_tag(content=(FOLDER / f"{name}.js").read_text())
+    page.add_script_tag(content=bundle(JS / "words.js"))  # with all that it imports
     return page
 
 

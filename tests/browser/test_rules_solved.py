@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from components import FOLDER
+from components import bundle
 from degenerate_vectors import make_degenerate
+from lens.component import JS
 from lens.example_runs import example_recordings
 from lens.payload import payload
 from recorded import PAST, record
@@ -31,8 +32,7 @@ POINTS = """([data, task, settings]) => {
 @pytest.fixture
 def browser_page(page):
     page.goto("about:blank")
-    for name in ("solver", "frontier", "surgery"):
-        page.add_script_tag(content=(FOLDER / f"{name}.js").read_text())
+    page.add_script_tag(content=bundle(JS / "surgery.js"))  # with all that it imports
     return page
 
 

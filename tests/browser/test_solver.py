@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from components import FOLDER
+from components import FOLDER, bundle
 from degenerate_vectors import make_degenerate
 
 from mgem_core.restriction.dual import solve_module
@@ -80,7 +80,7 @@ def restriction_of(knobs):
 
 def test_the_browser_solves_as_python_does(page):
     page.goto("about:blank")
-    page.add_script_tag(content=(FOLDER / "solver.js").read_text())
+    page.add_script_tag(content=bundle(FOLDER / "solver.js"))
     problems = [problem(number) for number in range(PROBLEMS)]
     found = page.evaluate(SOLVE, [for_browser(one) for one in problems])
     compared = 0

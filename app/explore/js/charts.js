@@ -1,15 +1,18 @@
 // The pictures of the lens, in SVG: frontiers, maps and curves over the strength.
-const MARGIN = { left: 58, right: 14, top: 10, bottom: 44 };
+import { niceTicks, signedText, svgElement } from "../../components/svg.js";
 
-function rangeOf(values, padding = 0.04) {
+export const MARGIN = { left: 58, right: 14, top: 10, bottom: 44 };
+
+export function rangeOf(values, padding = 0.04) {
   const known = values.filter(Number.isFinite);
   if (!known.length) return [0, 1];
   let [low, high] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
-  if (high - low < 1e-9 * Math.max(Math.abs(low), Math.abs(high), 1e-300)) [low, high] = [low - 0.5 * (Math.abs(low) || 1), high + 0.5 * (Math.abs(high) || 1)];
+  if (high - low < 1e-9 * Math.max(Math.abs(low), Math.abs(high), 1e-300))
+    [low, high] = [low - 0.5 * (Math.abs(low) || 1), high + 0.5 * (Math.abs(high) || 1)];
   return [low - padding * (high - low), high + padding * (high - low)];
 }
 
-function pathOf(points) {
+export function pathOf(points) {
   let isOpen = false, text = "";
   for (const [x, y] of points) {
     const isKnown = Number.isFinite(x) && Number.isFinite(y);
@@ -20,7 +23,7 @@ function pathOf(points) {
 }
 
 // A plot with axes whose parts are made once and moved afterwards.
-class Axes {
+export class Axes {
   constructor(height) {
     this.height = height;
     this.grid = svgElement("g", { class: "grid" });
@@ -72,14 +75,14 @@ class Axes {
   }
 }
 
-function moveTo(mark, [x, y]) {
+export function moveTo(mark, [x, y]) {
   const isKnown = Number.isFinite(x) && Number.isFinite(y);
   mark.setAttribute("visibility", isKnown ? "visible" : "hidden");
   if (isKnown) mark.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
 }
 
 // The place on a line of points that is nearest to (x, y): [index of the point before, share of the way to the next].
-function nearestOnLine(points, x, y) {
+export function nearestOnLine(points, x, y) {
   let best = Infinity, found = [0, 0];
   for (let i = 0; i + 1 < points.length; i++) {
     const [x0, y0] = points[i], dx = points[i + 1][0] - x0, dy = points[i + 1][1] - y0;
@@ -91,7 +94,7 @@ function nearestOnLine(points, x, y) {
 }
 
 // Rows of coloured cells; colour(value) gives the fill of a cell. Cells are made once for a size and coloured afterwards.
-class CellMap {
+export class CellMap {
   constructor(onPress) {
     this.svg = svgElement("svg", { role: "img" });
     this.svg.onclick = (event) => {
@@ -109,13 +112,30 @@ class CellMap {
       this.key = key;
       this.svg.setAttribute("width", width);
       this.svg.setAttribute("height", height);
-      this.cells = values.map((row, r) => row.map((_, c) => {
-        const place = { x: left + (c * room) / columns, y: r * rowHeight, width: room / columns + 0.4, height: rowHeight - 1 };
-        return svgElement("rect", { ...place, "data-row": r, "data-column": c }, svgElement("title"));
-      }));
+      this.cells = values.map((row, r) =>
+        row.map((_, c) => {
+          const place = {
+            x: left + (c * room) / columns,
+            y: r * rowHeight,
+            width: room / columns + 0.4,
+            height: rowHeight - 1,
+          };
+          return svgElement("rect", { ...place, "data-row": r, "data-column": c }, svgElement("title"));
+        }),
+      );
       const every = Math.ceil(12 / rowHeight);
-      const names = rowNames.map((name, r) => (r % every ? "" : svgElement("text", { x: left - 6, y: r * rowHeight + rowHeight / 2 + 4, "text-anchor": "end" }, name)));
-      const ticks = columnTicks.map(([at, text]) => svgElement("text", { x: left + ((at + 0.5) * room) / columns, y: rows * rowHeight + 16, "text-anchor": "middle" }, text));
+      const names = rowNames.map((name, r) =>
+        r % every
+          ? ""
+          : svgElement("text", { x: left - 6, y: r * rowHeight + rowHeight / 2 + 4, "text-anchor": "end" }, name),
+      );
+      const ticks = columnTicks.map(([at, text]) =>
+        svgElement(
+          "text",
+          { x: left + ((at + 0.5) * room) / columns, y: rows * rowHeight + 16, "text-anchor": "middle" },
+          text,
+        ),
+      );
       this.svg.replaceChildren(...this.cells.flat(), ...names, ...ticks);
     }
     values.forEach((row, r) => row.forEach((value, c) => {

@@ -1,4 +1,4 @@
-// Keeps the form that somebody edited for this tab: a reload starts a new session, which knows nothing of it.
+// Keeps the edited form for this tab, because a reload starts a new session without it.
 const NAME = "mgem form";
 
 export default function ({ data: { sweep, values, edited }, setStateValue }) {

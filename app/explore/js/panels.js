@@ -1,14 +1,26 @@
 // The panels below the frontier: modules × strength, layers × steps, and what the constraint saw against the truth.
+import { chooser } from "../../components/controls.js";
+import { valueAt, VIOLATED } from "../../components/solver.js";
+import { element, signedText, svgElement } from "../../components/svg.js";
+import { Axes, CellMap, MARGIN, pathOf, rangeOf } from "./charts.js";
+import { STRENGTHS } from "./frontier.js";
+import { moduleBlocks } from "./snapshots.js";
+import { nameOf, plural, strengthText, TITLES } from "./words.js";
+
 const MAP_COLUMNS = 31; // every second strength of the grid
 const MOST_BINS = 60; // of steps in the conflict map
-const CONFLICTS = { cosine: "cosine of ĝ_s and g", violated: "share of memory rows that g violates", v: "mean v at the chosen strength" };
+const CONFLICTS = {
+  cosine: "cosine of ĝ_s and g",
+  violated: "share of memory rows that g violates",
+  v: "mean v at the chosen strength",
+};
 
 function panel(title, note, chooser, ...content) {
   const head = element("div", { class: "panel-head" }, element("h4", {}, title), ...(chooser ? [chooser] : []));
   return element("section", { class: "panel" }, head, element("p", { class: "note" }, note), ...content);
 }
 
-function buildPanels(lens) {
+export function buildPanels(lens) {
   const { parts, state, data } = lens;
   const press = (row, column) => lens.change({ moduleOf: data.partitions[row].moduleOf, q: lens.strengths[2 * column] });
   parts.heat = new CellMap(press);
@@ -21,17 +33,43 @@ function buildPanels(lens) {
   parts.gapLine = svgElement("line", { class: "strength-line" });
   parts.gap.content.append(parts.gapLine, parts.seen, parts.truth);
   const entry = (kind, text) => element("span", { class: `entry ${kind}` }, text);
-  const mapOf = chooser("Shown", [["x", "⟨g_s,z⟩: kept"], ["y", "⟨g_t,z⟩: learnt"]], state.map, (map) => lens.change({ map }));
+  const mapOf = chooser(
+    "Shown",
+    [
+      ["x", "⟨g_s,z⟩: kept"],
+      ["y", "⟨g_t,z⟩: learnt"],
+    ],
+    state.map,
+    (map) => lens.change({ map }),
+  );
   const conflictOf = chooser("Shown", Object.entries(CONFLICTS), state.conflict, (conflict) => lens.change({ conflict }));
   return [
-    panel("Modules × strength", "With the chosen splits; a click chooses modules and strength.", mapOf, parts.heat.svg, parts.heatNote),
-    panel("Conflict: where and when", "Layers (of v: modules) from top to bottom, recorded steps from left to right; means over seeds.", conflictOf, parts.conflict.svg, parts.conflictNote),
-    panel("What the constraint saw, and the truth", "The memory is a sample of the past task. The restriction knows ⟨ĝ_s,z⟩ on it alone; ⟨g_s,z⟩ is measured on the past task’s training images. In a file that was recorded without true gradients, both are the same.", null, parts.gap.svg,
-      element("p", { class: "legend" }, entry("chosen", "⟨g_s,z⟩, the truth"), entry("gem", "⟨ĝ_s,z⟩, on the memory"))),
+    panel(
+      "Modules × strength",
+      "With the chosen splits; a click chooses modules and strength.",
+      mapOf,
+      parts.heat.svg,
+      parts.heatNote,
+    ),
+    panel(
+      "Conflict: where and when",
+      "Layers (of v: modules) from top to bottom, recorded steps from left to right; means over seeds.",
+      conflictOf,
+      parts.conflict.svg,
+      parts.conflictNote,
+    ),
+    panel(
+      "What the constraint saw, and the truth",
+      "The memory is a sample of the past task. The restriction knows ⟨ĝ_s,z⟩ on it alone; ⟨g_s,z⟩ is measured on the " +
+        "past task’s training images. In a file that was recorded without true gradients, both are the same.",
+      null,
+      parts.gap.svg,
+      element("p", { class: "legend" }, entry("chosen", "⟨g_s,z⟩, the truth"), entry("gem", "⟨ĝ_s,z⟩, on the memory")),
+    ),
   ];
 }
 
-function drawPanels(lens, families, width) {
+export function drawPanels(lens, families, width) {
   if (lens.panelKey !== lens.scaleKey + lens.state.map) {
     drawHeatMap(lens, width);
     drawGap(lens, families.chosen, width);
@@ -39,7 +77,7 @@ function drawPanels(lens, families, width) {
   }
   const x = lens.parts.gap.x(lens.placeOf(lens.state.q));
   for (const name of ["x1", "x2"]) lens.parts.gapLine.setAttribute(name, x);
-  const { conflict, pair, splits, moduleOf, solver, trigger, q } = lens.state; // the window does not matter: all steps are shown
+  const { conflict, pair, splits, moduleOf, solver, trigger, q } = lens.state; // all steps are shown, whatever the window
   const depends = { cosine: [], violated: [splits], v: [splits, moduleOf, solver, trigger, q, families.chosen.solved] };
   const key = JSON.stringify([width, pair, conflict, depends[conflict]]);
   if (lens.conflictKey === key) return;
@@ -59,14 +97,18 @@ function drawHeatMap(lens, width) {
   const curves = data.partitions.map(({ moduleOf }) => lens.curveOf(lens.family(moduleOf, state.splits)).mean);
   const values = curves.map((curve) => Array.from({ length: MAP_COLUMNS }, (_, c) => curve[2 * c][i]));
   const [low, high] = rangeOf(values.flat(), 0);
-  const colour = (value) => (Number.isFinite(value) ? `fill:var(--lens-colour);fill-opacity:${(0.06 + (0.94 * (value - low)) / (high - low)).toFixed(3)}` : "fill:none");
+  const colour = (value) =>
+    Number.isFinite(value)
+      ? `fill:var(--lens-colour);fill-opacity:${(0.06 + (0.94 * (value - low)) / (high - low)).toFixed(3)}`
+      : "fill:none";
   const names = data.partitions.map(({ modules }) => plural(modules, "module"));
   const ticks = strengthTicks(lens).map(([place, text]) => [place * (MAP_COLUMNS - 1), text]);
   const describe = (value, r, c) => `${names[r]}, strength ${strengthText(lens.strengths[2 * c])}: ${signedText(value, 4)}`;
   parts.heat.draw(width, names, ticks, values, colour, describe);
   const title = TITLES[state.axes][i].split(" → ")[0];
   parts.heat.svg.setAttribute("aria-label", `${title} for modules and strengths`);
-  parts.heatNote.textContent = `${title}: from ${signedText(low, 3)} (faint) to ${signedText(high, 3)} (full colour); strength from left to right.`;
+  const range = `from ${signedText(low, 3)} (faint) to ${signedText(high, 3)} (full colour)`;
+  parts.heatNote.textContent = `${title}: ${range}; strength from left to right.`;
 }
 
 function drawGap(lens, chosen, width) {
@@ -88,10 +130,13 @@ function drawConflicts(lens, chosen, width) {
   const modules = Math.max(...state.moduleOf) + 1, isV = state.conflict === "v";
   const layerOf = data.layers.flatMap(({ tensors }, layer) => tensors.map(() => layer));
   const rows = isV ? modules : data.layers.length;
-  const sums = Array.from({ length: rows }, () => new Float64Array(bins)), counts = Array.from({ length: rows }, () => new Float64Array(bins));
+  const sums = Array.from({ length: rows }, () => new Float64Array(bins)),
+    counts = Array.from({ length: rows }, () => new Float64Array(bins));
   snapshots.forEach((snapshot, n) => {
     if (isV && !chosen.pieces[n]) return;
-    const values = isV ? meanVs(chosen, n, state.q, lens.view.s) : conflictsOf(snapshot, layerOf, lens.view.s, state.splits, state.conflict);
+    const values = isV
+      ? meanVs(chosen, n, state.q, lens.view.s)
+      : conflictsOf(snapshot, layerOf, lens.view.s, state.splits, state.conflict);
     values.forEach((value, r) => {
       if (!Number.isFinite(value)) return;
       sums[r][binOf.get(snapshot.step)] += value;
@@ -99,15 +144,26 @@ function drawConflicts(lens, chosen, width) {
     });
   });
   const values = sums.map((row, r) => Array.from(row, (sum, c) => sum / counts[r][c]));
-  const largest = state.conflict === "violated" ? 1 : Math.max(...values.flat().filter(Number.isFinite).map(Math.abs), 1e-300);
-  const colour = (value) => (Number.isFinite(value) ? `fill:var(${value < 0 || state.conflict === "violated" ? "--lens-against" : "--lens-colour"});fill-opacity:${(Math.abs(value) / largest).toFixed(3)}` : "fill:none");
-  const names = isV ? values.map((_, d) => `module ${d + 1}`) : data.layers.map(({ name }) => name.split(".").slice(-2).join("."));
+  const largest =
+    state.conflict === "violated" ? 1 : Math.max(...values.flat().filter(Number.isFinite).map(Math.abs), 1e-300);
+  const colour = (value) => {
+    if (!Number.isFinite(value)) return "fill:none";
+    const name = value < 0 || state.conflict === "violated" ? "--lens-against" : "--lens-colour";
+    return `fill:var(${name});fill-opacity:${(Math.abs(value) / largest).toFixed(3)}`;
+  };
+  const names = isV
+    ? values.map((_, d) => `module ${d + 1}`)
+    : data.layers.map(({ name }) => name.split(".").slice(-2).join("."));
   const binStep = (c) => steps[Math.ceil((c * steps.length) / bins)];
   const describe = (value, r, c) => `${names[r]}, from step ${binStep(c)}: ${signedText(value, 3)}`;
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => Math.round(share * (bins - 1))).map((c) => [c, `${binStep(c)}`]);
   parts.conflict.draw(width, names, ticks, values, colour, describe);
   parts.conflict.svg.setAttribute("aria-label", `${CONFLICTS[state.conflict]} by layer and step`);
-  const scale = { cosine: `Blue: they agree; red: they conflict; full colour at ±${largest.toFixed(2)}.`, violated: "Full colour: all rows.", v: `Full colour at ${strengthText(largest)}.` };
+  const scale = {
+    cosine: `Blue: they agree; red: they conflict; full colour at ±${largest.toFixed(2)}.`,
+    violated: "Full colour: all rows.",
+    v: `Full colour at ${strengthText(largest)}.`,
+  };
   parts.conflictNote.textContent = `${CONFLICTS[state.conflict]}. ${scale[state.conflict]}`;
 }
 
@@ -116,12 +172,20 @@ function conflictsOf(snapshot, layerOf, s, splits, kind) {
   const { blocks } = moduleBlocks(snapshot, layerOf, kind === "cosine" ? 1 : splits), S = snapshot.sizes.length;
   const K = kind === "cosine" ? 1 : splits, M = 2 + S + S * K, first = 2 + S + s * K;
   return blocks.map((block) => {
-    const cosines = Array.from({ length: K }, (_, k) => block[(first + k) * M] / Math.sqrt(block[0] * block[(first + k) * M + first + k]));
+    const cosines = Array.from(
+      { length: K },
+      (_, k) => block[(first + k) * M] / Math.sqrt(block[0] * block[(first + k) * M + first + k]),
+    );
     return kind === "cosine" ? cosines[0] : cosines.filter((cosine) => cosine < VIOLATED).length / K;
   });
 }
 
 // Per module: the mean of v over the rows of a past task.
 function meanVs({ pieces, splits }, n, q, s) {
-  return pieces[n].map((path) => valueAt(path, q).slice(s * splits, (s + 1) * splits).reduce((sum, v) => sum + v, 0) / splits);
+  return pieces[n].map(
+    (path) =>
+      valueAt(path, q)
+        .slice(s * splits, (s + 1) * splits)
+        .reduce((sum, v) => sum + v, 0) / splits,
+  );
 }

@@ -1,18 +1,35 @@
-// Rules of gradient surgery on recorded steps, as in mgem_core/restriction/surgery.py: how g and the memory rows become one direction. No DOM here.
+// Rules of gradient surgery on recorded steps, as in mgem_core/restriction/surgery.py: they combine g and the memory rows
+// into one direction. No DOM here.
 //
-// A rule takes the Gram matrix S [n · n] of g and the n − 1 memory rows in a module, the shares of these rows in the memory of
-// their tasks, and Q values of its parameter (of a rule without one: Q zeros). It returns Q weights w [n]: z = Σ w_i · (gradient i).
+// A rule takes the Gram matrix S [n · n] of g and the n − 1 memory rows in a module, the shares of these rows in the memory
+// of their tasks, and Q values of its parameter (zeros for a rule without one). It returns Q weights w [n]:
+// z = Σ w_i · (gradient i).
+import { dot, exactPath, valueAt } from "../../components/solver.js";
+import { unsolved } from "./frontier.js";
+
 const SIMPLEX_RIDGE = 1e-10; // of the mean square of the gradients' lengths
 const NO_LENGTH = 1e-8; // of all gradients together: what is shorter is the rounding error of 0
 
-// parameters: those at which a rule is drawn; shown: which of them is marked and told.
-const RULES = {
+// parameters: the values at which a rule is drawn; shown: the index of the value that is marked and described.
+export const RULES = {
   agem: { label: "A-GEM", weights: agem, parameters: [0], shown: 0 },
   pcgrad: { label: "PCGrad", weights: pcgrad, parameters: [0], shown: 0 },
   mgda: { label: "MGDA", weights: mgda, parameters: [0], shown: 0 },
-  cagrad: { label: "CAGrad", weights: cagrad, parameters: Array.from({ length: 20 }, (_, i) => i / 20), shown: 10, symbol: "c" },
+  cagrad: {
+    label: "CAGrad",
+    weights: cagrad,
+    parameters: Array.from({ length: 20 }, (_, i) => i / 20),
+    shown: 10,
+    symbol: "c",
+  },
   upgrad: { label: "UPGrad", weights: upgrad, parameters: [0], shown: 0 },
-  replay: { label: "replay", weights: replay, parameters: Array.from({ length: 41 }, (_, i) => 2 ** (i / 8) - 1), shown: 8, symbol: "weight" },
+  replay: {
+    label: "replay",
+    weights: replay,
+    parameters: Array.from({ length: 41 }, (_, i) => 2 ** (i / 8) - 1),
+    shown: 8,
+    symbol: "weight",
+  },
 };
 
 // z = g − ⟨g,ĝ⟩ / ‖ĝ‖² · ĝ if that is a conflict, with ĝ the mean gradient of the whole memory.
@@ -50,10 +67,12 @@ function mgda(S, n) {
 }
 
 // Of all z within c ‖g_0‖ of the mean gradient g_0, the one with the largest smallest product with a gradient. Where that
-// product is μ, z is the projection of g_0 on the directions with products of at least μ, z = g_0 + Gᵀ v. So one path over μ
-// has the solutions for all c; they are found on its pieces, where ‖Gᵀ v‖² = (c ‖g_0‖)² is a quadratic equation.
+// product is μ, z is the projection of g_0 on the directions with products of at least μ, z = g_0 + Gᵀ v. So one path over
+// μ has the solutions for all c; they are found on its pieces, where ‖Gᵀ v‖² = (c ‖g_0‖)² is a quadratic equation.
 function cagrad(S, n, shares, radii) {
-  const mean = new Float64Array(n).fill(1 / n), products = timesGram(S, n, mean), length = Math.sqrt(Math.max(dot(mean, products), 0));
+  const mean = new Float64Array(n).fill(1 / n),
+    products = timesGram(S, n, mean),
+    length = Math.sqrt(Math.max(dot(mean, products), 0));
   let trace = 0;
   for (let i = 0; i < n; i++) trace += S[i * n + i];
   const smallest = NO_LENGTH * Math.sqrt(trace), lowest = products.reduce((a, b) => Math.min(a, b));
@@ -70,8 +89,12 @@ function cagrad(S, n, shares, radii) {
 // v of the path where ‖Gᵀ v‖, which rises along it, has this length.
 function atLength({ start, v0, v1 }, S, n, length) {
   for (let j = 0; ; j++) {
-    const slope = v1.slice(j * n, (j + 1) * n), v = slope.map((one, i) => v0[j * n + i] + start[j] * one);
-    const rows = timesGram(S, n, slope), a = dot(slope, rows), b = dot(v, rows), missing = length ** 2 - dot(v, timesGram(S, n, v));
+    const slope = v1.slice(j * n, (j + 1) * n),
+      v = slope.map((one, i) => v0[j * n + i] + start[j] * one);
+    const rows = timesGram(S, n, slope),
+      a = dot(slope, rows),
+      b = dot(v, rows),
+      missing = length ** 2 - dot(v, timesGram(S, n, v));
     const distance = missing > 0 ? missing / (b + Math.sqrt(Math.max(b * b + a * missing, 0))) : 0;
     if (j === start.length - 1 || distance <= start[j + 1] - start[j]) return v.map((one, i) => one + distance * slope[i]);
   }
@@ -110,12 +133,12 @@ function timesGram(S, n, w) {
   return products;
 }
 
-// A rule as a family of its parameter, of which no step is solved yet.
-function newRuleFamily(task, name, moduleOf, splits, knobs) {
+// A family of a rule's parameter without solved steps.
+export function newRuleFamily(task, name, moduleOf, splits, knobs) {
   return { ...unsolved(task, RULES[name].parameters), rule: name, moduleOf, splits, knobs, solveStep: applyRule };
 }
 
-// Adds what the rule does in each module at a step: the products with z (g, g_t, g_s, ĝ_s) and ‖z‖², for each parameter.
+// Adds the results of the rule in each module at a step: the products with z (g, g_t, g_s, ĝ_s) and ‖z‖², per parameter.
 function applyRule({ task, rule, splits, P, strengths, sums }, n, blocks, shares) {
   const first = 2 + task.past, C = shares.length, M = first + C, size = C + 1, S = new Float64Array(size * size);
   const rowOf = (i) => (i ? first + i - 1 : 0);

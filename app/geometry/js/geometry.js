@@ -1,7 +1,13 @@
-// Figure 1 of the paper to play with: drag the gradients of a batch and of two halves of the memory, and see what each method
-// makes of them. Everything is computed here; the URL follows once something is let go.
-const NAMES = ["g", "g1", "g2"];
-const LARGEST = 100; // of a coordinate; app/geometry/link.py accepts the same
+// Figure 1 of the paper, interactive: drag the gradients of a batch and of two halves of the memory, and see the direction
+// of each method. Everything is computed here; the URL is updated at the end of a drag.
+import { followTheme } from "../../components/controls.js";
+import { dot } from "../../components/solver.js";
+import { element } from "../../components/svg.js";
+import { directionOf, lengthOf, meanOf, restrictionsOf } from "./methods.js";
+import { NAMES } from "./shapes.js";
+import { buildGeometry, drawControls, fillRow, LARGEST } from "./view.js";
+import { gradientInWords, methodInWords, numberText, propositionInWords } from "./words.js";
+
 const DEFAULTS = { dimensions: 2, strength: 0, kind: "dual-floor", trigger: "violation", turn: [10, 26] };
 
 class Geometry {
@@ -20,7 +26,7 @@ class Geometry {
     this.change({ g, g1, g2, methods, strength: 0 }, true);
   }
 
-  // isFinal: nothing is being dragged, so the picture may be fitted anew and the URL may follow.
+  // isFinal: nothing is being dragged, so the picture is fitted again and the URL is updated.
   change(values, isFinal = false) {
     Object.assign(this.state, values);
     if (isFinal) {
@@ -36,7 +42,7 @@ class Geometry {
     this.change({ [name]: this.state[name].map((value, i) => rounded[i] ?? value) });
   }
 
-  // Something was let go.
+  // The end of a drag.
   settle() {
     this.isMoving = false;
     this.writeURL();
@@ -45,7 +51,11 @@ class Geometry {
 
   switchMethod(family, isOn) {
     const { methods } = this.state;
-    this.change({ methods: this.content.methods.map((one) => one.family).filter((one) => (one === family ? isOn : methods.includes(one))) });
+    this.change({
+      methods: this.content.methods
+        .map((one) => one.family)
+        .filter((one) => (one === family ? isOn : methods.includes(one))),
+    });
     this.settle();
   }
 
@@ -59,7 +69,8 @@ class Geometry {
     const { dimensions, strength, kind, trigger, methods, turn } = this.state, query = new URLSearchParams();
     for (const name of NAMES) query.set(name, this.state[name].slice(0, dimensions).join(","));
     if (dimensions === 3) query.set("turn", turn.join(","));
-    for (const [name, value] of Object.entries({ strength: String(strength), kind, trigger, methods: methods.join(",") })) query.set(name, value);
+    for (const [name, value] of Object.entries({ strength: String(strength), kind, trigger, methods: methods.join(",") }))
+      query.set(name, value);
     history.replaceState(history.state, "", `?${query.toString().replaceAll("%2C", ",")}`);
   }
 
@@ -70,13 +81,17 @@ class Geometry {
     });
   }
 
-  // What is drawn and said, without the picture.
+  // Compute everything that is drawn and described.
   solve() {
     const { state, content } = this, [g, ...rows] = NAMES.map((name) => state[name].slice(0, state.dimensions));
     const knobs = { kind: state.kind, trigger: state.trigger, strength: state.strength };
     const results = content.methods.map((method) => {
       const result = directionOf(method, g, rows, knobs);
-      return { method, result, exact: method.solver === "exact" ? result : directionOf({ ...method, solver: "exact" }, g, rows, knobs) };
+      return {
+        method,
+        result,
+        exact: method.solver === "exact" ? result : directionOf({ ...method, solver: "exact" }, g, rows, knobs),
+      };
     });
     return { g, rows, knobs, results, shown: results.filter(({ method }) => state.methods.includes(method.family)) };
   }
@@ -88,20 +103,34 @@ class Geometry {
     const solved = this.solve(), { g, rows, knobs, results, shown } = solved, width = parts.frame.clientWidth;
     const isResized = parts.picture.resize(width, Math.round(Math.min(460, Math.max(320, 0.95 * width))));
     parts.picture.setBasis(state.dimensions, state.turn);
-    if (!this.isMoving || isResized) parts.picture.fit([g, ...rows], shown.map(({ result }) => result.z), this.isFitWanted || isResized);
+    if (!this.isMoving || isResized)
+      parts.picture.fit(
+        [g, ...rows],
+        shown.map(({ result }) => result.z),
+        this.isFitWanted || isResized,
+      );
     this.isFitWanted = false;
     const alone = shown.filter(({ method }) => method.family === this.highlighted), restricted = new Map();
     for (const { method } of alone.length ? alone : shown) { // methods with the same restrictions allow the same set
       const key = `${method.modules} ${method.splits}`;
       if (!restricted.has(key)) restricted.set(key, { method, list: restrictionsOf(method, rows, knobs) });
     }
-    parts.picture.draw({ g, rows, methods: this.content.methods, results: shown, alone: alone[0]?.method, restrictions: [...restricted.values()], names: NAMES });
+    parts.picture.draw({
+      g,
+      rows,
+      methods: this.content.methods,
+      results: shown,
+      alone: alone[0]?.method,
+      restrictions: [...restricted.values()],
+      names: NAMES,
+    });
     this.drawNumbers(solved, results);
     this.drawWords(solved);
   }
 
   drawNumbers({ g, rows }, results) {
-    const { parts, state } = this, numbers = (z, v) => [...[dot(meanOf(rows), z), dot(g, z), lengthOf(z)].map(numberText), v];
+    const { parts, state } = this,
+      numbers = (z, v) => [...[dot(meanOf(rows), z), dot(g, z), lengthOf(z)].map(numberText), v];
     fillRow(parts.own, numbers(g, ""));
     results.forEach(({ method, result }, i) => {
       const { box, row } = parts.rows[i];
@@ -112,10 +141,16 @@ class Geometry {
   }
 
   drawWords(solved) {
-    const { g, rows, shown } = solved, proposition = propositionInWords(shown, solved);
-    const lines = [["", gradientInWords(g, rows)], ...shown.map(({ method, result, exact }) => [method.label, methodInWords(method, result, exact, solved)])];
+    const { g, rows, shown } = solved,
+      proposition = propositionInWords(shown, solved);
+    const lines = [
+      ["", gradientInWords(g, rows)],
+      ...shown.map(({ method, result, exact }) => [method.label, methodInWords(method, result, exact, solved)]),
+    ];
     if (proposition) lines.push(["", proposition]);
-    this.parts.words.replaceChildren(...lines.map(([name, text]) => element("li", {}, ...(name ? [element("strong", {}, `${name}: `)] : []), text)));
+    this.parts.words.replaceChildren(
+      ...lines.map(([name, text]) => element("li", {}, ...(name ? [element("strong", {}, `${name}: `)] : []), text)),
+    );
   }
 }
 

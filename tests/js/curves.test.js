@@ -1,0 +1,78 @@
+// Knees of curves, and differences between curves.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { curveDifference, differenceOverSeeds, kneeOf, upperEnvelope } from "../../app/explore/js/curves.js";
+import { boundariesOf, divisorsOf, partitionOf } from "../../app/explore/js/partition.js";
+
+const parabola = (shift = 0, from = 0, to = 1) => Array.from({ length: 51 }, (_, i) => {
+  const x = from + ((to - from) * i) / 50;
+  return [x, 1 - x * x + shift];
+});
+
+test("the knee of a quarter of a circle is at 45 degrees, whatever the units", () => {
+  for (const unit of [1, 1e-3, 1e4]) {
+    const circle = Array.from({ length: 91 }, (_, i) => [
+      Math.sin((i * Math.PI) / 180),
+      unit * Math.cos((i * Math.PI) / 180),
+    ]);
+    assert.equal(kneeOf(circle), 45);
+  }
+});
+
+test("a straight line and a curve below it have no knee", () => {
+  assert.equal(kneeOf([[0, 1], [0.5, 0.5], [1, 0]]), -1);
+  assert.equal(kneeOf([[0, 1], [0.3, 0.3], [1, 0]]), -1);
+});
+
+test("a curve that is shifted by a constant differs by that constant", () => {
+  const { difference, common } = curveDifference(parabola(0.25), parabola());
+  assert.ok(Math.abs(difference - 0.25) < 1e-12);
+  assert.ok(Math.abs(common - 1) < 1e-12);
+});
+
+test("only the range that both curves cover is compared", () => {
+  const { difference, common } = curveDifference(parabola(0.1, 0, 0.6), parabola(0, 0.2, 1));
+  assert.ok(Math.abs(difference - 0.1) < 1e-3);
+  assert.ok(Math.abs(common - 0.4) < 1e-12);
+});
+
+test("curves without a common range have no difference", () => {
+  const { difference, common } = curveDifference(parabola(0, 0, 0.4), parabola(0, 0.5, 1));
+  assert.ok(Number.isNaN(difference));
+  assert.equal(common, 0);
+});
+
+test("where a curve turns back, its upper branch counts", () => {
+  const curve = [[0, 0], [2, 2], [1, 5]];
+  assert.equal(upperEnvelope(curve, 1.5), 3.5);
+  assert.equal(upperEnvelope(curve, 0.5), 0.5);
+});
+
+test("the interval over seeds is mean ± quantile · deviation / √n, in percent", () => {
+  const shifts = [0.1, 0.2, 0.3, 0.4],
+    flat = (y) => [
+      [0, y],
+      [1, y],
+    ];
+  const found = differenceOverSeeds(
+    { each: shifts.map((shift) => flat(2 + shift)) },
+    { each: shifts.map(() => flat(2)) },
+    4,
+    3.18,
+  );
+  const deviation = Math.sqrt([-7.5, -2.5, 2.5, 7.5].reduce((sum, one) => sum + one * one, 0) / 3);
+  found.values.forEach((value, i) => assert.ok(Math.abs(value - 50 * shifts[i]) < 1e-9));
+  assert.ok(Math.abs(found.mean - 12.5) < 1e-9);
+  assert.ok(Math.abs(found.high - 12.5 - (3.18 * deviation) / 2) < 1e-9);
+  assert.ok(Math.abs(found.low + found.high - 25) < 1e-9);
+});
+
+test("boundaries and partitions are inverse to each other", () => {
+  for (const partition of [
+    [0, 0, 0, 0],
+    [0, 0, 1, 2],
+    [0, 1, 2, 3],
+  ])
+    assert.deepEqual(partitionOf(boundariesOf(partition), 4), partition);
+  assert.deepEqual(divisorsOf(12), [1, 2, 3, 4, 6, 12]);
+});
