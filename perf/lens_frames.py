@@ -45,7 +45,8 @@ ANEW = """(splits) => {
     const lens = document.querySelector('.lens').lens, { task } = lens, times = [];
     for (const { modules, moduleOf } of lens.data.partitions) {
         for (let round = 0; round < 5; round++) {
-            const family = newFamily(task, moduleOf, splits, lens.knobs, new Array(task.past).fill(1), lens.strengths);
+            const weights = new Array(task.past).fill(1);
+            const family = newFamily(task, moduleOf, splits, lens.restriction, weights, lens.strengths);
             const start = performance.now();
             solveFamily(family, task.order);
             times.push([modules, performance.now() - start]);

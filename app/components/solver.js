@@ -8,14 +8,14 @@ const NO_SLOPE = 1e-13; // relative: slopes below it are rounding errors
 export const VIOLATED = -1e-12; // the cosine of g and a row below which g violates it
 
 // A [C, C] and b [C] of the memory rows, weights [C]: the strength of each row at q = 1, squaredNorm: ‖g‖² in this module.
-// knobs: { solver: "exact" | "approx", kind: "dual-floor" | "margin", trigger: "violation" | "always", ridge, ridgeKind }
-export function dualPath(A, b, weights, knobs, squaredNorm) {
+// restriction: { solver, strength_kind, trigger, ridge, ridge_kind }, as in mgem_core/restriction/restriction.py
+export function dualPath(A, b, weights, restriction, squaredNorm) {
   const C = b.length;
   // With a margin, v = 0 wherever nothing is violated, so the trigger changes nothing.
-  if (knobs.trigger === "violation" && knobs.kind === "dual-floor" && !violates(A, b, squaredNorm)) {
+  if (restriction.trigger === "violation" && restriction.strength_kind === "dual-floor" && !violates(A, b, squaredNorm)) {
     return { start: new Float64Array(1), v0: new Float64Array(C), v1: new Float64Array(C) };
   }
-  return knobs.solver === "approx" ? approxPath(A, b, weights, knobs) : exactPath(A, b, weights, knobs);
+  return restriction.solver === "approx" ? approxPath(A, b, weights, restriction) : exactPath(A, b, weights, restriction);
 }
 
 function violates(A, b, squaredNorm) {
@@ -23,8 +23,8 @@ function violates(A, b, squaredNorm) {
 }
 
 // v = max(−(b − γ) / diag(A), floor), row by row; rows of zeros keep v = floor.
-function approxPath(A, b, weights, { kind }) {
-  const C = b.length, hasFloor = kind === "dual-floor";
+function approxPath(A, b, weights, { strength_kind }) {
+  const C = b.length, hasFloor = strength_kind === "dual-floor";
   const meets = Array.from(b, (product, c) => {
     const scale = hasFloor ? weights[c] * A[c * C + c] : weights[c];
     const q = A[c * C + c] > 0 && scale > 0 ? ((hasFloor ? -1 : 1) * product) / scale : Infinity;
@@ -48,11 +48,11 @@ function approxPath(A, b, weights, { kind }) {
   return { start: Float64Array.from(start), v0, v1 };
 }
 
-export function exactPath(A, b, weights, { kind, ridge = RIDGE, ridgeKind = "relative" }) {
-  const C = b.length, hasFloor = kind === "dual-floor";
+export function exactPath(A, b, weights, { strength_kind, ridge = RIDGE, ridge_kind = "relative" }) {
+  const C = b.length, hasFloor = strength_kind === "dual-floor";
   const norm = b.map((_, c) => Math.sqrt(Math.max(A[c * C + c], 0)));
   const inverse = norm.map((length) => (length > 0 ? 1 / length : 0));
-  let ridges = inverse.map((one) => (ridgeKind === "relative" ? ridge : ridge * one * one));
+  let ridges = inverse.map((one) => (ridge_kind === "relative" ? ridge : ridge * one * one));
   for (let attempt = 0; attempt < 8; attempt++) { // where rounding breaks a path, the ridge grows
     const found = follow(tableau(A, b, weights, norm, inverse, ridges, hasFloor), C);
     if (found) {

@@ -101,10 +101,7 @@ def _used(recording: Recording, task: int, snapshots: Sequence[Snapshot]) -> dic
     except UsageError:
         return None
     strength = np.atleast_1d(np.asarray(setting.strength, float)).tolist()
-    knobs: dict[str, str] = {"solver": setting.solver, "kind": setting.strength_kind, "trigger": setting.trigger}
-    knobs |= {"per": setting.strength_per, "stepLength": setting.step_length}
-    ridge = {"ridge": setting.ridge, "ridgeKind": setting.ridge_kind}
-    return {"moduleOf": partition_of, "splits": setting.splits, "strength": strength, "knobs": {**knobs, **ridge}}
+    return {"moduleOf": partition_of, "splits": setting.splits, "strength": strength, "restriction": setting.as_json()}
 
 
 def _quantile(seeds: int) -> float:

@@ -16,8 +16,8 @@ from mgem_core.restriction.restriction import Restriction
 pytestmark = pytest.mark.slow
 POINTS = """([data, task, settings]) => {
     const decoded = decodeTask(data, task), order = spreadOrder(decoded.snapshots), R = data.recordings.length;
-    return settings.map(({ moduleOf, splits, knobs, q, view }) => {
-        const family = newFamily(decoded, moduleOf, splits, knobs, Array(decoded.past).fill(1), [0, q]);
+    return settings.map(({ moduleOf, splits, restriction, q, view }) => {
+        const family = newFamily(decoded, moduleOf, splits, restriction, Array(decoded.past).fill(1), [0, q]);
         solveFamily(family, order);
         const onGrid = frontier(family, view, R);
         return [pointAt(family, q, view, R).each, onGrid.each.map((curve) => curve[1])];
@@ -58,11 +58,17 @@ def test_the_browser_answers_for_any_setting_as_python_does(browser_page, networ
     window = [int(every_step[0].steps[1]), int(every_step[0].steps[-1])]
     for i, setting in enumerate(drawn_settings(rng, tensors, [1, 2, 3, 6], 60)):
         s, axes = i % every_step[0].past, ("unit", "raw", "cosine")[i % 3]
-        knobs = {"solver": setting.solver, "kind": setting.strength_kind, "trigger": setting.trigger}
-        knobs |= {"per": setting.strength_per, "stepLength": setting.step_length}
         view = {"s": s, "axes": axes, "window": window}
         partition = [int(d) for d in module_of(every_step[0], setting.modules)]
-        asked.append({"moduleOf": partition, "splits": setting.splits, "knobs": knobs, "q": setting.strength, "view": view})
+        asked.append(
+            {
+                "moduleOf": partition,
+                "splits": setting.splits,
+                "restriction": setting.as_json(),
+                "q": setting.strength,
+                "view": view,
+            }
+        )
         found = [answers(steps.at(slice(1, None)), [setting]).on_axes(axes, s)[:2] for steps in every_step]
         expected.append([[float(x.mean()), float(y.mean())] for x, y in found])
     found = browser_page.evaluate(POINTS, [payload(recordings, "test"), task, asked])
@@ -75,9 +81,10 @@ def test_the_browser_answers_for_any_setting_as_python_does(browser_page, networ
 def test_a_window_that_is_moved_has_the_means_of_its_own_steps(browser_page):
     moved = browser_page.evaluate(
         """(data) => {
-            const knobs = { solver: "exact", kind: "dual-floor", trigger: "violation", per: "split" };
+            const floor = { strength_kind: "dual-floor", strength_per: "split" };
+            const restriction = { solver: "exact", trigger: "violation", ...floor };
             const task = decodeTask(data, 1);
-            const family = newFamily(task, [0, 0, 1, 1, 2, 2], 2, knobs, [1], [0, 0.3, 2]), found = [];
+            const family = newFamily(task, [0, 0, 1, 1, 2, 2], 2, restriction, [1], [0, 0.3, 2]), found = [];
             solveFamily(family, spreadOrder(task.snapshots));
             let before = null;
             for (const window of [[1, 100], [40, 100], [40, 40], [0, 0], [4, 61], [1, 100], [97, 100], [1, 4]]) {

@@ -10,16 +10,17 @@ from geometry.examples import methods
 from mgem_core.restriction.direction import project
 
 pytestmark = pytest.mark.slow
-SOLVE = "(cases) => cases.map(({ method, g, rows, knobs }) => directionOf(method, g, rows, knobs))"
-INSIDE = """(cases) => cases.map(({ method, rows, knobs, points }) => {
-    const polygon = allowedPolygon([[-4, -4], [4, -4], [4, 4], [-4, 4]], restrictionsOf(method, rows, knobs));
+SOLVE = "(cases) => cases.map(({ method, g, rows, restriction }) => directionOf(method, g, rows, restriction))"
+INSIDE = """(cases) => cases.map(({ method, rows, restriction, points }) => {
+    const polygon = allowedPolygon([[-4, -4], [4, -4], [4, 4], [-4, 4]], restrictionsOf(method, rows, restriction));
     const edges = polygon.map((corner, i) => [corner, polygon[(i + 1) % polygon.length]]);
     const isLeft = ([x, y], [[x0, y0], [x1, y1]]) => (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) >= 0;
     return points.map((point) => polygon.length > 2 && edges.every((edge) => isLeft(point, edge)));
 })"""
-SAY = """(cases) => cases.map(({ method, g, rows, knobs }) => {
-    const result = directionOf(method, g, rows, knobs), exact = directionOf({ ...method, solver: "exact" }, g, rows, knobs);
-    return [gradientInWords(g, rows), methodInWords(method, result, exact, { g, rows, knobs })];
+SAY = """(cases) => cases.map(({ method, g, rows, restriction }) => {
+    const result = directionOf(method, g, rows, restriction);
+    const exact = directionOf({ ...method, solver: "exact" }, g, rows, restriction);
+    return [gradientInWords(g, rows), methodInWords(method, result, exact, { g, rows, restriction })];
 })"""
 KINDS = (
     *("random", "nearly parallel", "equal", "opposite", "zero row", "zero rows", "zero g", "along g", "against g"),
@@ -55,12 +56,12 @@ def case(number):
         rows *= [[1e-2], [1e2]]
     elif kind == "one module alone":
         rows[:, -1] = 0
-    knobs = {
-        "kind": ("dual-floor", "margin")[number // 2 % 2],
+    restriction = {
+        "strength_kind": ("dual-floor", "margin")[number // 2 % 2],
         "trigger": ("violation", "always")[number // 3 % 2],
         "strength": float([0, 0.5, rng.uniform(0, 3)][number // 24 % 3]),
     }
-    return {"method": methods()[int(rng.integers(4))], "g": g.tolist(), "rows": rows.tolist(), "knobs": knobs}
+    return {"method": methods()[int(rng.integers(4))], "g": g.tolist(), "rows": rows.tolist(), "restriction": restriction}
 
 
 def expected(one):
@@ -71,8 +72,8 @@ def expected(one):
     )
     used = rows if method["splits"] == 2 else rows.mean(0, keepdim=True)
     modules = [slice(None)] if method["modules"] == 1 else [slice(0, len(g) - 1), slice(len(g) - 1, None)]
-    knobs = one["knobs"]
-    return project(g, used, modules, knobs["strength"], knobs["kind"], method["solver"], knobs["trigger"]).z.numpy()
+    restriction = one["restriction"]
+    return project(g, used, modules, solver=method["solver"], **restriction).z.numpy()
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_what_is_shaded_is_what_the_restrictions_allow(scripts):
         method, rows, points = one["method"], np.array(one["rows"]), np.array(one["points"])
         used = rows if method["splits"] == 2 else rows.mean(0, keepdims=True)
         normals = np.concatenate([used * mask for mask in ([[1, 0], [0, 1]] if method["modules"] == 2 else [[1, 1]])])
-        floor = one["knobs"]["strength"] if one["knobs"]["kind"] == "margin" else 0.0
+        floor = one["restriction"]["strength"] if one["restriction"]["strength_kind"] == "margin" else 0.0
         allowed = (points @ normals[normals.any(axis=1)].T >= floor).all(axis=1)
         assert found == allowed.tolist(), one
 
@@ -120,7 +121,7 @@ def test_what_is_said_of_a_method_is_true(scripts):
     for one, (of_gradient, of_method) in zip(cases, said, strict=True):
         z, g, rows = expected(one), np.array(one["g"]), np.array(one["rows"])
         exact = expected({**one, "method": {**one["method"], "solver": "exact"}})
-        floor = one["knobs"]["strength"] if one["knobs"]["kind"] == "margin" else 0.0
+        floor = one["restriction"]["strength"] if one["restriction"]["strength_kind"] == "margin" else 0.0
         assert "NaN" not in of_method + of_gradient
         assert "undefined" not in of_method + of_gradient
         assert ("g hurts" in of_gradient) == (rows.mean(0) @ g < -1e-9)

@@ -21,8 +21,8 @@ WEIGHTS = """(problems) => problems.map(({ rule, S, n, shares, parameters }) =>
     RULES[rule].weights(Float64Array.from(S), n, Float64Array.from(shares), parameters).map((w) => [...w]))"""
 POINTS = """([data, task, settings]) => {
     const decoded = decodeTask(data, task), order = spreadOrder(decoded.snapshots), R = data.recordings.length;
-    return settings.map(({ rule, moduleOf, splits, knobs, view }) => {
-        const family = newRuleFamily(decoded, rule, moduleOf, splits, knobs);
+    return settings.map(({ rule, moduleOf, splits, restriction, view }) => {
+        const family = newRuleFamily(decoded, rule, moduleOf, splits, restriction);
         solveFamily(family, order);
         return frontier(family, view, R).each;
     });
@@ -81,10 +81,10 @@ def test_rules_on_recorded_steps_are_those_of_python_for_any_modules_and_splits(
             s, axes = i % every_step[0].past, ("unit", "raw", "cosine", "raw")[i]
             step_length = "gradient" if i == 3 else "free"
             settings.append((Restriction(modules, splits, step_length=step_length, rule=rule), axes, s))
-            knobs = {"stepLength": step_length}
+            restriction = {"step_length": step_length}
             partition = [int(d) for d in module_of(every_step[0], modules)]
             view = {"s": s, "axes": axes, "window": window}
-            asked.append({"rule": rule, "moduleOf": partition, "splits": splits, "knobs": knobs, "view": view})
+            asked.append({"rule": rule, "moduleOf": partition, "splits": splits, "restriction": restriction, "view": view})
     found = browser_page.evaluate(POINTS, [payload(recordings, "test"), task, asked])
     parameters = browser_page.evaluate(
         "Object.fromEntries(Object.entries(RULES).map(([name, one]) => [name, one.parameters]))"

@@ -13,8 +13,8 @@ from mgem_core.restriction.restriction import RIDGE, Restriction
 
 KINDS = ("random", "nearly parallel", "duplicate", "opposite", "zero", "tied", "scaled", "orthogonal to g")
 PROBLEMS, P = 504, 40
-SOLVE = """(problems) => problems.map(({ A, b, weights, knobs, squaredNorm, strengths }) => {
-    const path = dualPath(Float64Array.from(A), Float64Array.from(b), weights, knobs, squaredNorm);
+SOLVE = """(problems) => problems.map(({ A, b, weights, restriction, squaredNorm, strengths }) => {
+    const path = dualPath(Float64Array.from(A), Float64Array.from(b), weights, restriction, squaredNorm);
     return strengths.map((q) => [...valueAt(path, q)]);
 })"""
 
@@ -49,33 +49,30 @@ def problem(number):
         "g": g,
         "weights": rng.uniform(0.2, 1, C),
         "strengths": [0.0, *10 ** rng.uniform(-2, 1.5, 5)],
-        "knobs": {"solver": solver, "kind": kind_of_strength, "trigger": trigger, "ridge": ridge, "ridgeKind": ridge_kind},
+        "restriction": Restriction(
+            solver=solver, strength_kind=kind_of_strength, trigger=trigger, ridge=ridge, ridge_kind=ridge_kind
+        ),
     }
 
 
 def for_browser(one):
     G, g = one["G"], one["g"]
     numbers = {"A": (G @ G.T).ravel().tolist(), "b": (G @ g).tolist(), "squaredNorm": float(g @ g)}
-    return {**numbers, "weights": one["weights"].tolist(), "strengths": one["strengths"], "knobs": one["knobs"]}
+    return {
+        **numbers,
+        "weights": one["weights"].tolist(),
+        "strengths": one["strengths"],
+        "restriction": one["restriction"].as_json(),
+    }
 
 
 def expected(one, q):
     """v by quadprog or the closed form. Rounding decides whether a row at right angles to g is violated: such b are 0."""
-    G, g, knobs = one["G"], one["g"], one["knobs"]
+    G, g, restriction = one["G"], one["g"], one["restriction"]
     b = G @ g
     b[np.abs(b) < 1e-12 * np.linalg.norm(G, axis=1) * np.linalg.norm(g)] = 0
-    restriction = replace(restriction_of(knobs), strength=tuple(q * one["weights"]))
+    restriction = replace(restriction, strength=tuple(q * one["weights"]))
     return solve_module(G @ G.T, b, float(g @ g), restriction).v
-
-
-def restriction_of(knobs):
-    return Restriction(
-        strength_kind=knobs["kind"],
-        solver=knobs["solver"],
-        trigger=knobs["trigger"],
-        ridge=knobs["ridge"],
-        ridge_kind=knobs["ridgeKind"],
-    )
 
 
 def test_the_browser_solves_as_python_does(page):
@@ -85,15 +82,15 @@ def test_the_browser_solves_as_python_does(page):
     found = page.evaluate(SOLVE, [for_browser(one) for one in problems])
     compared = 0
     for one, values in zip(problems, found, strict=True):
-        G, g, knobs = one["G"], one["g"], one["knobs"]
-        with_path = knobs["solver"] == "exact" and knobs["trigger"] == "always"
+        G, g, restriction = one["G"], one["g"], one["restriction"]
+        with_path = restriction.solver == "exact" and restriction.trigger == "always"
         if with_path:
-            path = paths((G @ G.T)[None], (G @ g)[None], one["weights"], restriction_of(knobs))
+            path = paths((G @ G.T)[None], (G @ g)[None], one["weights"], restriction)
         for q, v in zip(one["strengths"], values, strict=True):
             z = g + expected(one, q) @ G
             tolerance = 1e-6 * max(np.linalg.norm(z), np.linalg.norm(g))
-            assert np.linalg.norm(g + v @ G - z) <= tolerance, knobs
+            assert np.linalg.norm(g + v @ G - z) <= tolerance, restriction
             if with_path:
-                assert np.linalg.norm(v @ G - path.at(np.array([q]))[0, 0] @ G) <= tolerance, knobs
+                assert np.linalg.norm(v @ G - path.at(np.array([q]))[0, 0] @ G) <= tolerance, restriction
                 compared += 1
     assert compared > 500

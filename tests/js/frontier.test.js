@@ -7,24 +7,27 @@ import { decodeTask, moduleBlocks } from "../../app/explore/js/snapshots.js";
 import { makeSnapshot, makeTask, moduleVectors } from "./recorded.js";
 import { combine, dot, gram, norm, normalVector, uniform } from "./vectors.js";
 
-const KNOBS = { solver: "exact", kind: "dual-floor", trigger: "violation", per: "split", stepLength: "free" };
+const RESTRICTION = {
+  ...{ solver: "exact", trigger: "violation", step_length: "free" },
+  ...{ strength_kind: "dual-floor", strength_per: "split" },
+};
 const STRENGTHS = [0, 0.2, 1, 5];
 const WHOLE = [1, 1e9];
 
-function solved(task, moduleOf, splits, knobs = KNOBS, taskWeights = new Array(task.past).fill(1)) {
-  const family = newFamily(task, moduleOf, splits, knobs, taskWeights, STRENGTHS);
+function solved(task, moduleOf, splits, restriction = RESTRICTION, taskWeights = new Array(task.past).fill(1)) {
+  const family = newFamily(task, moduleOf, splits, restriction, taskWeights, STRENGTHS);
   assert.equal(solveFamily(family, spreadOrder(task.snapshots)), true);
   return family;
 }
 
 // [⟨g_s,z⟩, ⟨g_t,z⟩, ⟨ĝ_s,z⟩] and ‖z‖ of one step, from vectors.
-function productsOf(snapshot, moduleOf, splits, knobs, weights, q, s) {
+function productsOf(snapshot, moduleOf, splits, restriction, weights, q, s) {
   const sums = [0, 0, 0];
   let square = 0;
   for (let d = 0; d <= Math.max(...moduleOf); d++) {
     const { g, gt, gs, rows, shares } = moduleVectors(snapshot, moduleOf, d, splits);
     const b = Float64Array.from(rows, (row) => dot(row, g));
-    const v = valueAt(dualPath(gram(rows), b, weights, knobs, dot(g, g)), q);
+    const v = valueAt(dualPath(gram(rows), b, weights, restriction, dot(g, g)), q);
     const z = combine([g, ...rows], [1, ...v]), first = s * splits;
     const memory = combine(rows.slice(first, first + splits), shares.slice(first, first + splits));
     [gs[s], gt, memory].forEach((vector, i) => (sums[i] += dot(vector, z)));
@@ -44,14 +47,15 @@ test("frontiers are the mean products of z for any partition, splits, strength a
   for (const moduleOf of [[0, 0, 0], [0, 0, 1], [0, 1, 2]]) {
     for (const splits of [1, 2, 4]) {
       for (const [i, kind] of ["dual-floor", "margin"].entries()) {
-        const knobs = { ...KNOBS, kind, solver: splits === 2 ? "approx" : "exact", trigger: i ? "always" : "violation" };
-        const family = solved(task, moduleOf, splits, knobs), s = i;
+        const solver = splits === 2 ? "approx" : "exact", trigger = i ? "always" : "violation";
+        const restriction = { ...RESTRICTION, strength_kind: kind, solver, trigger };
+        const family = solved(task, moduleOf, splits, restriction), s = i;
         for (const axes of ["raw", "unit", "cosine"]) {
           const { each, mean } = frontier(family, { s, axes, window: WHOLE }, 1);
           STRENGTHS.forEach((q, j) => {
             const wanted = [0, 0, 0];
             for (const snapshot of task.snapshots) {
-              const { sums, length } = productsOf(snapshot, moduleOf, splits, knobs, family.weights, q, s);
+              const { sums, length } = productsOf(snapshot, moduleOf, splits, restriction, family.weights, q, s);
               const [past, own] = axes === "cosine" ? [snapshot.norms[2 + s], snapshot.norms[1]] : [1, 1];
               const scale = axes === "raw" ? 1 : length;
               [past, own, past].forEach((unit, k) => (wanted[k] += sums[k] / scale / unit / task.snapshots.length));
@@ -105,7 +109,7 @@ test("a step whose z is zero is left out of means per length", () => {
   const opposite = makeSnapshot([[[-1, 0], [0, 1], [1, 0], [1, 0]]], [[1]], 0, 1); // z = 0, because v = 1
   const other = makeSnapshot([[[0, 1], [0, 1], [1, 0], [1, 0]]], [[1]], 0, 2);
   const task = { past: 1, splits: 1, snapshots: [opposite, other] };
-  const family = solved(task, [0], 1, { ...KNOBS, ridge: 0 });
+  const family = solved(task, [0], 1, { ...RESTRICTION, ridge: 0 });
   assertClose(frontier(family, { s: 0, axes: "unit", window: WHOLE }, 1).mean[0], [0, 1, 0]);
 });
 
@@ -124,7 +128,7 @@ test("the step length of the gradient scales z to the length of g", () => {
     [snapshot] = task.snapshots;
   const view = { s: 0, window: WHOLE },
     free = solved(task, [0, 0], 1),
-    scaled = solved(task, [0, 0], 1, { ...KNOBS, stepLength: "gradient" });
+    scaled = solved(task, [0, 0], 1, { ...RESTRICTION, step_length: "gradient" });
   const unit = frontier(free, { ...view, axes: "unit" }, 1).mean,
     raw = frontier(scaled, { ...view, axes: "raw" }, 1).mean;
   raw.forEach((point, j) =>
@@ -139,15 +143,15 @@ test("the step length of the gradient scales z to the length of g", () => {
 test("a strength per task is divided among its splits", () => {
   const task = makeTask({ past: 2, splits: 3, tensors: 1, steps: 1 });
   assertClose(
-    newFamily(task, [0], 3, { ...KNOBS, per: "task" }, [1, 0.5], STRENGTHS).weights,
+    newFamily(task, [0], 3, { ...RESTRICTION, strength_per: "task" }, [1, 0.5], STRENGTHS).weights,
     [1, 1, 1, 0.5, 0.5, 0.5].map((w) => w / 3),
   );
-  assertClose(newFamily(task, [0], 3, KNOBS, [1, 0.5], STRENGTHS).weights, [1, 1, 1, 0.5, 0.5, 0.5]);
+  assertClose(newFamily(task, [0], 3, RESTRICTION, [1, 0.5], STRENGTHS).weights, [1, 1, 1, 0.5, 0.5, 0.5]);
 });
 
 test("solving stops at its deadline and continues later", () => {
   const task = makeTask({ past: 1, splits: 1, tensors: 1, steps: 5 }), order = spreadOrder(task.snapshots);
-  const family = newFamily(task, [0], 1, KNOBS, [1], STRENGTHS);
+  const family = newFamily(task, [0], 1, RESTRICTION, [1], STRENGTHS);
   assert.equal(solveFamily(family, order, -1), false);
   assert.equal(family.solved, 0);
   assert.equal(solveFamily(family, order), true);

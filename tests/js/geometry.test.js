@@ -15,7 +15,7 @@ const METHODS = [
   { ...GEM, splits: 2, solver: "approx" },
 ];
 const RIDGE = 1e-7; // the default of the solver, relative to the squared length of a row
-const FLOOR = { kind: "dual-floor", trigger: "violation", strength: 0 };
+const FLOOR = { strength_kind: "dual-floor", trigger: "violation", strength: 0 };
 const SQUARE = [[-4, -4], [4, -4], [4, 4], [-4, 4]];
 
 function* cases(count) {
@@ -54,9 +54,10 @@ test("two modules are two separate problems, of which the second has the last co
 test("z of the exact methods satisfies all restrictions", () => {
   for (const { g, rows, draw, name } of cases(200)) {
     for (const method of METHODS.filter(({ solver }) => solver === "exact")) {
-      const knobs = { kind: draw() < 0.5 ? "margin" : "dual-floor", trigger: "always", strength: 2 * draw() };
-      const { z, v } = directionOf(method, g, rows, knobs);
-      for (const { normal, floor, module, row } of restrictionsOf(method, rows, knobs)) {
+      const strength_kind = draw() < 0.5 ? "margin" : "dual-floor";
+      const restriction = { strength_kind, trigger: "always", strength: 2 * draw() };
+      const { z, v } = directionOf(method, g, rows, restriction);
+      for (const { normal, floor, module, row } of restrictionsOf(method, rows, restriction)) {
         const ridge = RIDGE * dot(normal, normal) * v[module][row]; // by this much the ridge lowers the product
         assert.ok(dot(normal, z) + ridge >= floor - 1e-8 * (norm(normal) * (norm(g) + norm(z)) + floor), name);
       }
@@ -67,8 +68,9 @@ test("z of the exact methods satisfies all restrictions", () => {
 test("z is the allowed direction nearest to the point that is projected", () => {
   for (const { g, rows, draw, name } of cases(200)) {
     for (const method of METHODS.filter(({ solver }) => solver === "exact")) {
-      const knobs = { kind: "dual-floor", trigger: "always", strength: draw() < 0.5 ? 0 : draw() };
-      const { z, from } = directionOf(method, g, rows, knobs), restrictions = restrictionsOf(method, rows, knobs);
+      const restriction = { strength_kind: "dual-floor", trigger: "always", strength: draw() < 0.5 ? 0 : draw() };
+      const { z, from } = directionOf(method, g, rows, restriction);
+      const restrictions = restrictionsOf(method, rows, restriction);
       for (let k = 0; k < 40; k++) {
         const other = combine([z, normalVector(draw, g.length)], [1, draw()]);
         if (restrictions.some(({ normal }) => dot(normal, other) < 0)) continue;
@@ -121,7 +123,7 @@ test("the shaded polygon holds exactly the allowed points of the square", () => 
 test("the faces of a set in space lie on its boundary", () => {
   for (const { rows, draw } of cases(80)) {
     if (rows[0].length === 2) continue;
-    const restrictions = restrictionsOf(METHODS[2], rows, { kind: "margin", strength: draw() });
+    const restrictions = restrictionsOf(METHODS[2], rows, { strength_kind: "margin", strength: draw() });
     for (const face of allowedFaces(restrictions, 5)) {
       for (const corner of face) {
         const heights = restrictions.map(({ normal, floor }) => (dot(normal, corner) - floor) / norm(normal));
@@ -137,7 +139,7 @@ test("descriptions agree with the directions", () => {
     for (const method of METHODS) {
       const result = directionOf(method, g, rows, FLOOR),
         exact = directionOf({ ...method, solver: "exact" }, g, rows, FLOOR);
-      const text = methodInWords(method, result, exact, { g, rows, knobs: FLOOR });
+      const text = methodInWords(method, result, exact, { g, rows, restriction: FLOOR });
       assert.equal(text.includes("z = g"), distance(result.z, g) <= 1e-6 * Math.max(1, norm(g)), `${name}: ${text}`);
       assert.doesNotMatch(text, /NaN|undefined/);
       changed += !text.includes("z = g");
@@ -159,10 +161,10 @@ test("the counterexample to Proposition 2 is described, and agreement is not", (
       [0.2, 1.4],
     ];
   assert.match(
-    propositionInWords(resultsOf([-1, 1], counterexample), { rows: counterexample, knobs: FLOOR }),
+    propositionInWords(resultsOf([-1, 1], counterexample), { rows: counterexample, restriction: FLOOR }),
     /counterexample/,
   );
-  assert.equal(propositionInWords(resultsOf([0.6, 1.1], agreement), { rows: agreement, knobs: FLOOR }), "");
+  assert.equal(propositionInWords(resultsOf([0.6, 1.1], agreement), { rows: agreement, restriction: FLOOR }), "");
 });
 
 test("numbers have a minus sign, and rounded zeros have none", () => {

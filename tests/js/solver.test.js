@@ -6,7 +6,7 @@ import { combine, distance, dot, gram, KINDS, norm, normalVector, uniform, vecto
 
 const RIDGE = 1e-7; // the default of the solver, relative to the squared length of a row
 const STRENGTHS = [0, 0.01, 0.3, 1, 7, 40];
-const ALWAYS = { solver: "exact", kind: "dual-floor", trigger: "always" };
+const ALWAYS = { solver: "exact", strength_kind: "dual-floor", trigger: "always" };
 
 function* problems(count) {
   for (let seed = 0; seed < count; seed++) {
@@ -16,8 +16,8 @@ function* problems(count) {
   }
 }
 
-function solve(rows, g, weights, knobs) {
-  return dualPath(gram(rows), Float64Array.from(rows, (row) => dot(row, g)), weights, knobs, dot(g, g));
+function solve(rows, g, weights, restriction) {
+  return dualPath(gram(rows), Float64Array.from(rows, (row) => dot(row, g)), weights, restriction, dot(g, g));
 }
 
 // Minimise 1/2 vᵀ A v + (b − margin)ᵀ v over v ≥ floor: the slope is not negative, and zero where v is above its floor.
@@ -50,7 +50,7 @@ test("exact solutions with floors satisfy the KKT conditions at every strength",
 test("exact solutions with margins satisfy the KKT conditions at every strength", () => {
   for (const { name, rows, g, weights } of problems(350)) {
     if (name.startsWith("opposite") || name.startsWith("few")) continue; // no z has positive products with such rows
-    const path = solve(rows, g, weights, { ...ALWAYS, kind: "margin" });
+    const path = solve(rows, g, weights, { ...ALWAYS, strength_kind: "margin" });
     for (const q of STRENGTHS) {
       const margins = weights.map((weight) => q * weight);
       assertOptimal(valueAt(path, q), rows, g, rows.map(() => 0), margins, `${name}, q = ${q}`);
@@ -62,7 +62,7 @@ test("one row has the closed form of GEM", () => {
   for (const { rows: [row], g } of problems(60)) {
     if (norm(row) === 0) continue;
     const path = solve([row], g, [1], { ...ALWAYS, ridge: 0 }),
-      margin = solve([row], g, [1], { ...ALWAYS, kind: "margin", ridge: 0 });
+      margin = solve([row], g, [1], { ...ALWAYS, strength_kind: "margin", ridge: 0 });
     const square = dot(row, row),
       product = dot(row, g);
     for (const q of STRENGTHS) {
@@ -76,9 +76,9 @@ test("one row has the closed form of GEM", () => {
 test("the approximate solver treats each row as if it were the only one", () => {
   for (const kind of ["dual-floor", "margin"]) {
     for (const { rows, g, weights } of problems(140)) {
-      const together = solve(rows, g, weights, { solver: "approx", kind, trigger: "always" });
+      const together = solve(rows, g, weights, { solver: "approx", strength_kind: kind, trigger: "always" });
       rows.forEach((row, c) => {
-        const alone = solve([row], g, [weights[c]], { solver: "approx", kind, trigger: "always" });
+        const alone = solve([row], g, [weights[c]], { solver: "approx", strength_kind: kind, trigger: "always" });
         for (const q of STRENGTHS) assert.equal(valueAt(together, q)[c], valueAt(alone, q)[0]);
       });
     }
@@ -91,8 +91,8 @@ test("for orthogonal rows the approximate solution is exact", () => {
     const rows = [0, 1, 2, 3].map((c) => Array.from({ length: 6 }, (_, i) => (i === c ? 0.5 + draw() : 0)));
     const g = normalVector(draw, 6), weights = rows.map(() => 0.5 + draw());
     for (const kind of ["dual-floor", "margin"]) {
-      const exact = solve(rows, g, weights, { ...ALWAYS, kind, ridge: 0 });
-      const approx = solve(rows, g, weights, { ...ALWAYS, kind, solver: "approx" });
+      const exact = solve(rows, g, weights, { ...ALWAYS, strength_kind: kind, ridge: 0 });
+      const approx = solve(rows, g, weights, { ...ALWAYS, strength_kind: kind, solver: "approx" });
       for (const q of STRENGTHS) assert.ok(distance([...valueAt(exact, q)], [...valueAt(approx, q)]) < 1e-9 * (1 + q));
     }
   }
@@ -117,7 +117,7 @@ test("a row of zeros keeps its floor and needs no margin", () => {
   const rows = [[1, 0], [0, 0]], g = [-1, 2];
   for (const solver of ["exact", "approx"]) {
     assert.equal(valueAt(solve(rows, g, [1, 1], { ...ALWAYS, solver }), 3)[1], 3);
-    assert.equal(valueAt(solve(rows, g, [1, 1], { ...ALWAYS, solver, kind: "margin" }), 3)[1], 0);
+    assert.equal(valueAt(solve(rows, g, [1, 1], { ...ALWAYS, solver, strength_kind: "margin" }), 3)[1], 0);
   }
 });
 

@@ -142,7 +142,7 @@ test("a rule on recorded steps has the products of its z, added over modules", (
     [snapshot] = task.snapshots,
     moduleOf = [0, 1, 1];
   for (const rule of Object.keys(RULES)) {
-    const family = newRuleFamily(task, rule, moduleOf, 2, { stepLength: "free" });
+    const family = newRuleFamily(task, rule, moduleOf, 2, { step_length: "free" });
     solveFamily(family, spreadOrder(task.snapshots));
     for (const s of [0, 1]) {
       const wanted = family.strengths.map(() => [0, 0, 0]), squares = family.strengths.map(() => 0);

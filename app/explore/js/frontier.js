@@ -1,5 +1,5 @@
 // Frontiers from recorded steps: the results of a partition and splits at all strengths, as in mgem_core/lens/answers.py.
-// No DOM here. A family is { moduleOf, splits, knobs } with all strengths.
+// No DOM here. A family is { moduleOf, splits, restriction } with all strengths.
 import { dualPath, pieceAt } from "../../components/solver.js";
 import { moduleBlocks } from "./snapshots.js";
 
@@ -8,14 +8,14 @@ export const STRENGTHS = 61; // at which curves are drawn
 // The contribution of one module on each piece of its path: the products with z (g, g_t, g_s, ĝ_s) and ‖z‖², as polynomials
 // of the distance from the start of the piece, which avoids cancellation. Returns { start [J], values [J, 2 P + 3] } with
 // P = 2 + 2 S, and the path of v.
-function modulePieces(block, past, splits, shares, weights, knobs) {
+function modulePieces(block, past, splits, shares, weights, restriction) {
   const first = 2 + past, C = past * splits, M = first + C, P = 2 + 2 * past, W = 2 * P + 3;
   const A = new Float64Array(C * C), b = new Float64Array(C);
   for (let i = 0; i < C; i++) {
     b[i] = block[(first + i) * M];
     for (let j = 0; j < C; j++) A[i * C + j] = block[(first + i) * M + first + j];
   }
-  const { start, v0, v1 } = dualPath(A, b, weights, knobs, block[0]);
+  const { start, v0, v1 } = dualPath(A, b, weights, restriction, block[0]);
   const values = new Float64Array(start.length * W),
     z = new Float64Array(M),
     dz = new Float64Array(M),
@@ -59,10 +59,10 @@ function addProducts({ start, values }, P, q, sums, at) {
 }
 
 // A family of GEM's restriction without solved steps. taskWeights [S]: the strength of each past task at q = 1.
-export function newFamily(task, moduleOf, splits, knobs, taskWeights, strengths) {
-  const share = knobs.per === "task" ? 1 / splits : 1;
+export function newFamily(task, moduleOf, splits, restriction, taskWeights, strengths) {
+  const share = restriction.strength_per === "task" ? 1 / splits : 1;
   const weights = Array.from({ length: task.past * splits }, (_, c) => taskWeights[Math.floor(c / splits)] * share);
-  return { ...unsolved(task, strengths), moduleOf, splits, knobs, weights, solveStep: followPaths };
+  return { ...unsolved(task, strengths), moduleOf, splits, restriction, weights, solveStep: followPaths };
 }
 
 // A family without solved steps. sums: P products with z and ‖z‖² at each step and strength; pieces: those of each solved
@@ -73,9 +73,9 @@ export function unsolved(task, strengths) {
 }
 
 // The pieces of each module at a step; adds their products and ‖z‖² at each strength to those of the family.
-function followPaths({ task, splits, knobs, weights, P, strengths, sums }, n, blocks, shares) {
+function followPaths({ task, splits, restriction, weights, P, strengths, sums }, n, blocks, shares) {
   const Q = strengths.length,
-    pieces = blocks.map((block) => modulePieces(block, task.past, splits, shares, weights, knobs));
+    pieces = blocks.map((block) => modulePieces(block, task.past, splits, shares, weights, restriction));
   for (const piece of pieces) {
     for (let j = 0; j < Q; j++) addProducts(piece, P, strengths[j], sums, (n * Q + j) * (P + 1));
   }
@@ -108,7 +108,7 @@ export function spreadOrder(snapshots) {
 // before: the means over another window of the same solved steps and on the same axes. Only those steps are then added or
 // subtracted that the windows do not have in common; in double precision, that costs a few of the last digits.
 function meansOver(family, sums, Q, { s, axes, window }, recordings, before) {
-  const { P, knobs, task, pieces } = family, W = P + 1, memory = 2 + task.past + s;
+  const { P, restriction, task, pieces } = family, W = P + 1, memory = 2 + task.past + s;
   const totals = before ? before.totals.slice() : new Float64Array(recordings * Q * 4);
   task.snapshots.forEach(({ recording, step, norms }, n) => {
     const sign = isWithin(step, window) - (before ? isWithin(step, before.window) : 0);
@@ -120,7 +120,7 @@ function meansOver(family, sums, Q, { s, axes, window }, recordings, before) {
       if (axes !== "raw") {
         if (!(norm * pastLength * ownLength > 0)) continue;
         scale = 1 / norm;
-      } else if (knobs.stepLength === "gradient" && norm > 0) scale = norms[0] / norm;
+      } else if (restriction.step_length === "gradient" && norm > 0) scale = norms[0] / norm;
       totals[to] += (sign * sums[at + 2 + s] * scale) / pastLength;
       totals[to + 1] += (sign * sums[at + 1] * scale) / ownLength;
       totals[to + 2] += (sign * sums[at + memory] * scale) / pastLength;

@@ -9,7 +9,10 @@ import { buildLens, drawLens } from "./view.js";
 
 const FRAME = 9; // milliseconds per frame for solving steps; the rest is solved in the next frames
 const MOST_FAMILIES = 200; // in the cache
-const DEFAULT_KNOBS = { solver: "exact", kind: "dual-floor", trigger: "violation", per: "split", stepLength: "free" };
+const DEFAULTS = {
+  ...{ solver: "exact", trigger: "violation", step_length: "free" },
+  ...{ strength_kind: "dual-floor", strength_per: "split" },
+};
 
 class Lens {
   constructor(host, data, { train, standalone, start, trained } = {}) {
@@ -26,8 +29,8 @@ class Lens {
       pair: 0,
       window: [steps[0], steps[steps.length - 1]],
       axes: "unit",
-      solver: used?.knobs.solver ?? "exact",
-      trigger: used?.knobs.trigger ?? "violation",
+      solver: used?.restriction.solver ?? "exact",
+      trigger: used?.restriction.trigger ?? "violation",
       map: "y",
       conflict: "cosine",
       rules: [],
@@ -45,7 +48,7 @@ class Lens {
   setScale() {
     const used = this.data.used, largest = used ? Math.max(...used.strength) : 0;
     let high = 30;
-    if (used?.knobs.kind === "margin") {
+    if (used?.restriction.strength_kind === "margin") {
       // margins are in units of ‖ĝ_s‖²
       const { snapshots } = this.taskOf(this.pairs[0].task),
         squares = snapshots.map(({ norms }) => norms[2] ** 2).sort((a, b) => a - b);
@@ -81,13 +84,13 @@ class Lens {
     return { s: this.pairs[this.state.pair].s, axes: this.state.axes, window: this.state.window };
   }
 
-  get knobs() {
-    return { ...DEFAULT_KNOBS, ...this.data.used?.knobs, solver: this.state.solver, trigger: this.state.trigger };
+  get restriction() {
+    return { ...DEFAULTS, ...this.data.used?.restriction, solver: this.state.solver, trigger: this.state.trigger };
   }
 
-  family(moduleOf, splits, knobs = this.knobs, taskWeights = new Array(this.task.past).fill(1)) {
-    const make = () => newFamily(this.task, moduleOf, splits, knobs, taskWeights, this.strengths);
-    return this.keep([moduleOf, splits, knobs, taskWeights], make);
+  family(moduleOf, splits, restriction = this.restriction, taskWeights = new Array(this.task.past).fill(1)) {
+    const make = () => newFamily(this.task, moduleOf, splits, restriction, taskWeights, this.strengths);
+    return this.keep([moduleOf, splits, restriction, taskWeights], make);
   }
 
   // The family of the present task that these values describe, made only once.
@@ -109,7 +112,7 @@ class Lens {
       family: this.family(
         used.moduleOf,
         used.splits,
-        used.knobs,
+        used.restriction,
         strength.map((one) => (q ? one / q : 1)),
       ),
     };
@@ -126,10 +129,10 @@ class Lens {
   ruleFamily(name) {
     const {
       state: { moduleOf, splits },
-      knobs,
+      restriction,
     } = this;
-    return this.keep([name, moduleOf, splits, knobs.stepLength], () =>
-      newRuleFamily(this.task, name, moduleOf, splits, knobs),
+    return this.keep([name, moduleOf, splits, restriction.step_length], () =>
+      newRuleFamily(this.task, name, moduleOf, splits, restriction),
     );
   }
 

@@ -106,7 +106,7 @@ function upgrad(S, n) {
   for (let i = 0; i < n; i++) {
     weights.fill(0);
     weights[i] = 1;
-    const v = valueAt(exactPath(S, new Float64Array(n), weights, { kind: "dual-floor" }), 1);
+    const v = valueAt(exactPath(S, new Float64Array(n), weights, { strength_kind: "dual-floor" }), 1);
     for (let k = 0; k < n; k++) total[k] += v[k] / n;
   }
   return [total];
@@ -124,7 +124,7 @@ function equalMargins(S, n, b) {
   if (!(scale > 0)) return null;
   const H = Float64Array.from(S);
   for (let i = 0; i < n; i++) H[i * n + i] += SIMPLEX_RIDGE * scale;
-  return exactPath(H, b, new Float64Array(n).fill(1), { kind: "margin", ridge: 0, ridgeKind: "absolute" });
+  return exactPath(H, b, new Float64Array(n).fill(1), { strength_kind: "margin", ridge: 0, ridge_kind: "absolute" });
 }
 
 function timesGram(S, n, w) {
@@ -134,8 +134,8 @@ function timesGram(S, n, w) {
 }
 
 // A family of a rule's parameter without solved steps.
-export function newRuleFamily(task, name, moduleOf, splits, knobs) {
-  return { ...unsolved(task, RULES[name].parameters), rule: name, moduleOf, splits, knobs, solveStep: applyRule };
+export function newRuleFamily(task, name, moduleOf, splits, restriction) {
+  return { ...unsolved(task, RULES[name].parameters), rule: name, moduleOf, splits, restriction, solveStep: applyRule };
 }
 
 // Adds the results of the rule in each module at a step: the products with z (g, g_t, g_s, ĝ_s) and ‖z‖², per parameter.

@@ -84,23 +84,23 @@ class Geometry {
   // Compute everything that is drawn and described.
   solve() {
     const { state, content } = this, [g, ...rows] = NAMES.map((name) => state[name].slice(0, state.dimensions));
-    const knobs = { kind: state.kind, trigger: state.trigger, strength: state.strength };
+    const restriction = { strength_kind: state.kind, trigger: state.trigger, strength: state.strength };
     const results = content.methods.map((method) => {
-      const result = directionOf(method, g, rows, knobs);
+      const result = directionOf(method, g, rows, restriction);
       return {
         method,
         result,
-        exact: method.solver === "exact" ? result : directionOf({ ...method, solver: "exact" }, g, rows, knobs),
+        exact: method.solver === "exact" ? result : directionOf({ ...method, solver: "exact" }, g, rows, restriction),
       };
     });
-    return { g, rows, knobs, results, shown: results.filter(({ method }) => state.methods.includes(method.family)) };
+    return { g, rows, restriction, results, shown: results.filter(({ method }) => state.methods.includes(method.family)) };
   }
 
   draw() {
     const { parts, state, host } = this;
     if (!host.clientWidth) return; // hidden
     drawControls(this);
-    const solved = this.solve(), { g, rows, knobs, results, shown } = solved, width = parts.frame.clientWidth;
+    const solved = this.solve(), { g, rows, restriction, results, shown } = solved, width = parts.frame.clientWidth;
     const isResized = parts.picture.resize(width, Math.round(Math.min(460, Math.max(320, 0.95 * width))));
     parts.picture.setBasis(state.dimensions, state.turn);
     if (!this.isMoving || isResized)
@@ -113,7 +113,7 @@ class Geometry {
     const alone = shown.filter(({ method }) => method.family === this.highlighted), restricted = new Map();
     for (const { method } of alone.length ? alone : shown) { // methods with the same restrictions allow the same set
       const key = `${method.modules} ${method.splits}`;
-      if (!restricted.has(key)) restricted.set(key, { method, list: restrictionsOf(method, rows, knobs) });
+      if (!restricted.has(key)) restricted.set(key, { method, list: restrictionsOf(method, rows, restriction) });
     }
     parts.picture.draw({
       g,

@@ -2,7 +2,8 @@
 // No DOM here.
 //
 // A method has { modules, splits, solver }. The memory has two splits, whose gradients are the rows; with one split, the
-// row is their mean. With two modules, the first has all coordinates but the last. knobs: { kind, trigger, strength }.
+// row is their mean. With two modules, the first has all coordinates but the last.
+// restriction: { strength_kind, trigger, strength }.
 import { dot, dualPath, valueAt } from "../../components/solver.js";
 
 export const ROUNDING = 1e-6; // relative: smaller differences count as rounding errors
@@ -36,7 +37,7 @@ function within(vector, module) {
 
 // z, v of each module and row, and `from`: the point whose nearest allowed direction the exact solver finds. A floor v ≥ q
 // is the same as projecting g + q Σ ĝ_c: with v = q + u, it is the dual problem of that projection in u ≥ 0.
-export function directionOf(method, g, rows, { kind, trigger, strength }) {
+export function directionOf(method, g, rows, { strength_kind, trigger, strength }) {
   const used = memoryRows(method, rows), v = [];
   let z = g, from = g;
   for (const module of modulesOf(method, g.length)) {
@@ -48,14 +49,14 @@ export function directionOf(method, g, rows, { kind, trigger, strength }) {
       A,
       b,
       G.map(() => 1),
-      { solver: method.solver, kind, trigger },
+      { solver: method.solver, strength_kind, trigger },
       dot(own, own),
     );
     const found = [...valueAt(path, strength)],
       isRestricted = found.some((one) => one > 0);
     G.forEach((row, c) => {
       z = plus(z, row, found[c]);
-      if (isRestricted && kind === "dual-floor") from = plus(from, row, strength);
+      if (isRestricted && strength_kind === "dual-floor") from = plus(from, row, strength);
     });
     v.push(found);
   }
@@ -63,8 +64,8 @@ export function directionOf(method, g, rows, { kind, trigger, strength }) {
 }
 
 // The restrictions ⟨normal, z⟩ ≥ floor of each module and row. Rows of zeros restrict nothing.
-export function restrictionsOf(method, rows, { kind, strength }) {
-  const used = memoryRows(method, rows), floor = kind === "margin" ? strength : 0;
+export function restrictionsOf(method, rows, { strength_kind, strength }) {
+  const used = memoryRows(method, rows), floor = strength_kind === "margin" ? strength : 0;
   return modulesOf(method, rows[0].length).flatMap((module, d) =>
     used
       .map((row, c) => ({ normal: within(row, module), floor, module: d, row: c }))

@@ -50,20 +50,20 @@ function missInWords({ modules, splits }, { normal, floor, module, row }, z) {
 }
 
 // The effect of a method on g; `exact` is the result of the exact solver for the same restrictions.
-export function methodInWords(method, result, exact, { g, rows, knobs }) {
-  const restrictions = restrictionsOf(method, rows, knobs), moved = lengthOf(plus(result.z, g, -1));
+export function methodInWords(method, result, exact, { g, rows, restriction }) {
+  const restrictions = restrictionsOf(method, rows, restriction), moved = lengthOf(plus(result.z, g, -1));
   const isSame = (one, other) => lengthOf(plus(one, other, -1)) <= ROUNDING * Math.max(1, lengthOf(other));
   const cause = violationsInWords(method, g, restrictions), kept = `⟨ĝₛ,z⟩ = ${numberText(dot(meanOf(rows), result.z))}`;
   if (isSame(result.z, g)) return `${cause}, and z = g.`;
   const missed = restrictions.find((one) => isMissed(one, result.z));
   const miss = missed && missInWords(method, missed, result.z);
-  const hasFloor = knobs.kind === "dual-floor" && knobs.strength > 0;
+  const hasFloor = restriction.strength_kind === "dual-floor" && restriction.strength > 0;
   if (method.solver === "exact") {
     if (missed) return `${cause}. Its rows are opposite or nearly opposite, and the solver stops at ${miss}.`;
     if (!hasFloor) return `${cause}; z is the nearest direction that is allowed, ${numberText(moved)} away. ${kept}.`;
     const sum = method.splits > 1 ? "(ĝ₁ + ĝ₂)" : "ĝₛ",
       where = method.modules > 1 ? " in every restricted module" : "";
-    const target = `g + ${numberText(knobs.strength)} ${sum}${where} (the ring)`;
+    const target = `g + ${numberText(restriction.strength)} ${sum}${where} (the ring)`;
     return `${cause}; z is the allowed direction nearest to ${target}. ${kept}.`;
   }
   const alone = `${cause}, and g is corrected for each row as if that row were the only one`;
@@ -77,8 +77,8 @@ export function methodInWords(method, result, exact, { g, rows, knobs }) {
 }
 
 // A sentence if d-mGEM keeps less than GEM; the paper's proposition is about margins, including 0.
-export function propositionInWords(results, { rows, knobs }) {
-  if (knobs.kind === "dual-floor" && knobs.strength > 0) return "";
+export function propositionInWords(results, { rows, restriction }) {
+  if (restriction.strength_kind === "dual-floor" && restriction.strength > 0) return "";
   const of = (modules, splits) =>
     results.find(({ method }) => method.modules === modules && method.splits === splits && method.solver === "exact");
   const gem = of(1, 1),
@@ -88,7 +88,7 @@ export function propositionInWords(results, { rows, knobs }) {
     !gem ||
     !split ||
     kept(split) > kept(gem) - LEAST_SHOWN ||
-    restrictionsOf(split.method, rows, knobs).some((one) => isMissed(one, split.result.z))
+    restrictionsOf(split.method, rows, restriction).some((one) => isMissed(one, split.result.z))
   )
     return "";
   const [ofSplit, ofGem] = [split, gem].map((one) => `${numberText(kept(one))} with ${one.method.label}`);
