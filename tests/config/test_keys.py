@@ -57,7 +57,7 @@ EDITS_THAT_DECIDE = {
     "what all methods share": ("learners/_learner.py", "step.z, -self.config.lr", "step.z, -2 * self.config.lr"),
 }
 EDITS_THAT_DO_NOT = {
-    "a docstring": ("training/engine.py", '"""run(config) → events', '"""Other words; run(config) → events'),
+    "a docstring": ("training/engine.py", '"""The training loop', '"""Other words, the training loop'),
     "a docstring of a function": ("restriction/dual.py", '"""Solve the dual of one module', '"""Some other words'),
     "a comment": ("training/engine.py", "# the next step to take", "# the step to take next"),
     "the layout": ("restriction/dual.py", "    c = b - gamma", "\n\n    c   =   b - gamma"),
