@@ -85,11 +85,11 @@ def test_the_examples_are_explained_with_the_numbers_that_were_computed(geometry
     press("Agreement")
     expect(words.get_by_text("and z = g.")).to_have_count(4)
     press("Counterexample to Proposition 2")
-    expect(words).to_contain_text("d-mGEM(2) leaves 0.50 where GEM leaves 1.50")
+    expect(words).to_contain_text("⟨ĝₛ,z⟩ is 0.50 with d-mGEM(2) and 1.50 with GEM")
     press("Over-correction by approx-GEM")
-    expect(words).to_contain_text("It over-corrects")
+    expect(words).to_contain_text("This over-corrects")
     press("3-D")
-    expect(words).to_contain_text("It over-corrects")
+    expect(words).to_contain_text("This over-corrects")
     expect(geometry.get_by_label("Turn", exact=True)).to_be_visible()
 
 
@@ -138,7 +138,7 @@ def test_the_picture_and_the_whole_figure_are_saved_as_files(geometry, browser, 
         assert alone.evaluate("document.documentElement.getBoundingClientRect().width") > 300
         alone.goto(saved["html"].as_uri())
         alone.wait_for_function(IS_DRAWN)
-        expect(alone.locator(".geometry .words")).to_contain_text("It over-corrects")
+        expect(alone.locator(".geometry .words")).to_contain_text("This over-corrects")
         assert len(drag_tip(alone, "g", 40, 40)) > 5
 
 
