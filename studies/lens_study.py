@@ -1,6 +1,6 @@
 """Does the lens tell what training will do? Its predictions, from recorded steps of GEM, against runs that were trained.
 
-`python -m perf.lens_study STORE` trains what the store lacks, prints the tables of docs/lens.md and draws its picture.
+`python -m studies.lens_study STORE` trains what the store lacks, prints the tables of docs/lens.md and draws its picture.
 Everything is on the second of two tasks, on axes per unit ‖z‖. Every step is restricted: with the trigger violation, some
 seeds have next to no such step in the recorded task, and there is nothing to predict.
 """
