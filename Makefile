@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 
-.PHONY: run test slow lint perf clean
+.PHONY: run test slow lint perf pictures clean
 
 run: .venv/installed
 	@$(BIN)/python -m mgem_core dashboard $(OPTIONS)
@@ -35,6 +35,11 @@ perf: .venv/installed-dev
 	$(BIN)/python -m perf.dashboard
 	$(BIN)/python -m perf.degenerate --cases 2000
 	$(BIN)/python -m perf.memory
+
+# The screenshots of the documents; with OPTIONS=--comparisons also those of docs/comparisons.md, which train 720 runs.
+pictures: .venv/installed-dev
+	$(BIN)/python -m studies.import_graph
+	$(BIN)/python -m studies.pictures $(OPTIONS)
 
 # .venv.unfinished is there while an installation is under way: after an interrupted one, the next starts from nothing.
 define install

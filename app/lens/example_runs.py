@@ -23,5 +23,5 @@ def file_of(seed: int) -> Path:
 
 @cache
 def example_recordings() -> tuple[Recording, ...]:
-    """Return the recordings, one per seed; `python -m perf.lens_example` makes them again."""
+    """Return the recordings, one per seed; `python -m studies.lens_example` makes them again."""
     return tuple(recordings.read(file_of(config.seed)) for config in SPEC.runs())

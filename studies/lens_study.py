@@ -1,6 +1,6 @@
-"""Does the lens tell what training will do? Its predictions, from recorded steps of GEM, against runs that were trained.
+"""Compare predictions of the lens, from recorded steps of GEM, with runs that were trained.
 
-`python -m perf.lens_study STORE` trains what the store lacks, prints the tables of docs/lens.md and draws its picture.
+`python -m studies.lens_study STORE` trains what the store lacks, prints the tables of docs/lens.md and draws its picture.
 Everything is on the second of two tasks, on axes per unit ‖z‖. Every step is restricted: with the trigger violation, some
 seeds have next to no such step in the recorded task, and there is nothing to predict.
 """
@@ -44,7 +44,7 @@ OUTCOMES = {"x": "⟨g_s,z⟩/‖z‖", "y": "⟨g_t,z⟩/‖z‖", "bwd": "BWD"
 
 
 def train(store: Store, spec: SweepSpec) -> pd.DataFrame:
-    """The runs of a sweep with their measures, after those that the store lacks were trained."""
+    """Train the runs of a sweep that the store lacks; return all of them with their measures."""
     sweep = store.find_sweep(spec) or store.submit(spec)
     if store.has_queued_runs():
         pool = LocalPool(1)
@@ -58,19 +58,19 @@ def train(store: Store, spec: SweepSpec) -> pd.DataFrame:
 
 
 def recorded_steps(store: Store, benchmark: str) -> list[Steps]:
-    """Of every seed, the second task."""
+    """Record the second task with every seed."""
     runs = train(store, SweepSpec(base={"benchmark": benchmark, **RECORDED}, grid={"seed": SEEDS}))
     return [steps_of(recordings.of_run(store, run), 1) for run in runs.sort_values("seed")["id"]]
 
 
 def predicted(steps: Steps, settings: Sequence[Restriction]) -> np.ndarray:
-    """x and y of each setting [2, settings], means over the recorded steps."""
+    """Return x and y of each setting [2, settings], means over the recorded steps."""
     x, y, _ = answers(steps, settings).on_axes("unit", 0)
     return np.asarray(np.stack([x, y]).mean(axis=2))
 
 
 def orders(store: Store, benchmark: str, steps: Sequence[Steps]) -> pd.DataFrame:
-    """Print Spearman's rho, within each seed, of what is predicted and what the trained runs have; return these."""
+    """Print Spearman's rho, within each seed, between predictions and trained runs; return the runs."""
     modules = [1, len(steps[0].layers)]
     grid: dict[str, list[Any]] = {"modules": modules, "splits": SPLITS, "strength": STRENGTHS, "seed": SEEDS}
     runs = train(store, SweepSpec(base={"benchmark": benchmark, **TRAINED}, grid=grid))
@@ -92,7 +92,7 @@ def orders(store: Store, benchmark: str, steps: Sequence[Steps]) -> pd.DataFrame
 
 
 def trained(runs: pd.DataFrame, measure: str, keys: Sequence[tuple[int, int, float]]) -> np.ndarray:
-    """[seeds, configurations]"""
+    """Return a measure of the trained runs [seeds, configurations]."""
     found = runs.pivot(index="seed", columns=["modules", "splits", "strength"], values=measure)
     return np.asarray(found.sort_index()[list(keys)], float)
 
@@ -105,18 +105,18 @@ def interval(values: Sequence[float], digits: int = 2) -> str:
     if (found := paired.estimate(np.array(values))) is None:
         return MISSING
     low, high = max(found.low, -1.0), min(found.high, 1.0)
-    return f"{found.mean:.{digits}f} ({low:.{digits}f} … {high:.{digits}f})".replace("-", "−")
+    return f"{found.mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})".replace("-", "−")
 
 
 def contiguous(layers: Sequence[Layer]) -> list[int | dict[str, int]]:
-    """All ways to group neighbouring tensors in modules, the single module first."""
+    """Return all ways to group neighbouring tensors into modules, the single module first."""
     tensors = sum(len(layer.tensors) for layer in layers)
     cuts = product((0, 1), repeat=tensors - 1)
     return [partition.simplest_modules(layers, (0, *np.cumsum(cut).tolist())) for cut in cuts]
 
 
 def frontier_rows(steps: Sequence[Steps], modules: Sequence[Any]) -> pd.DataFrame:
-    """What the lens predicts of each partition at each strength, as `paired` takes it."""
+    """Predict each partition at each strength, as a frame for `paired`."""
     rows = []
     for seed, one in enumerate(steps):
         settings = [Restriction(each, 1, q, **HOW) for each in modules for q in CURVE]
@@ -126,7 +126,7 @@ def frontier_rows(steps: Sequence[Steps], modules: Sequence[Any]) -> pd.DataFram
 
 
 def best(store: Store, benchmark: str, steps: Sequence[Steps]) -> None:
-    """The partition that should learn most at equal retention, chosen on every other step, and trained against GEM."""
+    """Choose the partition that should learn most at equal retention on every other step, and train it against GEM."""
     modules = contiguous(steps[0].layers)
     choosing, judging = ([one.at(slice(start, None, 2)) for one in steps] for start in (0, 1))
     verdicts = paired.compare(frontier_rows(choosing, modules), "1")
@@ -143,7 +143,7 @@ def best(store: Store, benchmark: str, steps: Sequence[Steps]) -> None:
 
 
 def draw(axes: Axes, steps: Sequence[Steps], runs: pd.DataFrame) -> None:
-    """Means over seeds: what the lens predicts as lines over the strength, and what was trained as points."""
+    """Draw means over seeds: predictions of the lens as lines over the strength, trained runs as points."""
     layers = len(steps[0].layers)
     for modules, splits, color, label in (
         (1, 1, "#0072B2", "GEM"),
