@@ -118,6 +118,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
     have ended in every configuration with a result (`_of_shared_seeds`). Of acc, or of x if all are answers of the lens,
     which have no acc: seeds, their number; other_seeds, those that ended here but are left out; is_shared, whether the
     means are over shared seeds. learned: the most tasks of a seed.
+    validation_by_seed: {seed: validation accuracy} of the runs that have one (`choice.best_by_validation`).
     by_seed: the values in the means, {seed: {measure: value}}, if the view shows every seed. curve: its mean over seeds;
     runs, finished, active, failed, progress, seconds; front: not dominated in (x, y) by any other. A value that needs a
     missing row of R is left out of the means; it is NaN where no seed has it.
@@ -147,6 +148,9 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
             means[name] = values
             columns[f"{name}_within"] = _errors_within_seeds(values, which, seeds)
         if name == "validation_acc":
+            columns["validation_by_seed"] = [
+                {int(seeds[i]): float(values[i]) for i in of} for of in _members(which, ~np.isnan(values))
+            ]
             values, _ = _of_shared_seeds(values, which, seeds, has_ended)
         columns[name], columns[f"{name}_std"], columns[f"{name}_sem"] = over_seeds(values, which)
         if name == counted:
@@ -280,18 +284,6 @@ def _mean_curve(curves: list[list[float]]) -> list[float]:
 def by_strength(points: pd.DataFrame) -> pd.DataFrame:
     """The order in which a line joins its points; a strength per task counts as their mean."""
     return points.iloc[np.argsort([np.mean(q) for q in points["q"]], kind="stable")]
-
-
-def best_by_validation(points: pd.DataFrame) -> pd.DataFrame:
-    """Of each line, the configuration with the highest validation accuracy, of those without a failed or diverged run.
-
-    A line whose runs go on, or held nothing out, is left as it is.
-    """
-    accuracies = points["validation_acc"].where(points["failed"] == 0)
-    by_line = points["line"]
-    is_known, has_ended = accuracies.notna().groupby(by_line), (points["active"] == 0).groupby(by_line)
-    is_decided = is_known.transform("any") & has_ended.transform("all")
-    return points[~is_decided | (accuracies.groupby(by_line).rank(ascending=False, method="first") == 1)]
 
 
 def leaders(points: pd.DataFrame) -> pd.DataFrame:
