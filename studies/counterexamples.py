@@ -23,7 +23,7 @@ def solve() -> list[dict[str, Any]]:
     rows, g = tensor([-1.0, 0.0], [1.0, -1.0]), tensor(-1.0, 0.0)
     gem = project(g, rows, trigger="always")
     p_mgem = project(g, rows, modules=[slice(0, 1), slice(1, 2)], trigger="always")
-    p_case = {"rows": rows.tolist(), "gradient": g.tolist()}
+    p_case: dict[str, Any] = {"rows": rows.tolist(), "gradient": g.tolist()}
 
     splits, g_split = tensor([1.0, 0.0], [-3.0, 1.0]), tensor(-1.0, 1.0)
     memory = splits.mean(0, keepdim=True)
@@ -31,10 +31,10 @@ def solve() -> list[dict[str, Any]]:
     whole, d_mgem = project(g_split, memory, trigger="always"), project(g_split, splits, trigger="always")
 
     row, back, q = tensor([1.0, 0.0]), tensor(-2.0, 0.0), 0.5
-    s_case = {"rows": row.tolist(), "gradient": back.tolist(), "strength": q}
+    s_case: dict[str, Any] = {"rows": row.tolist(), "gradient": back.tolist(), "strength": q}
     floor = project(back, row, strength=q, strength_kind="dual-floor", trigger="always")
     margin = project(back, row, strength=q, strength_kind="margin", trigger="always")
-    found = [
+    found: list[tuple[str, str, dict[str, Any], torch.Tensor]] = [
         ("p-mGEM", "GEM", p_case, rows[0] @ gem.z),
         ("p-mGEM", "p-mGEM", p_case, rows[0] @ p_mgem.z),
         ("d-mGEM", "GEM", d_case, memory[0] @ whole.z),

@@ -1,6 +1,7 @@
 """Write the tables and claims of docs/reproduction.md from the published results: `python -m studies.reproduction`.
 
-The text between the markers of a section (`<!-- table-1 -->` and `<!-- end -->`) is replaced; the rest is written by hand.
+It also stores the answers to the claims for the page Paper. In the document, the text between the markers of a section
+(`<!-- table-1 -->` and `<!-- end -->`) is replaced; the rest is written by hand.
 """
 
 import re
@@ -10,12 +11,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from mgem_core.analysis.paired import estimate
 from mgem_core.figures.paper_table import PAPER, SHIPPED, entries
 from mgem_core.paper import claims, published
-from mgem_core.paper.claims.evidence import MNIST, results, runs_of_choice, span
+from mgem_core.paper.claims.evidence import MNIST, results
 from mgem_core.paper.differences import row_differences
-from mgem_core.paper.published.studies import read_study
 from mgem_core.paper.tables import MEASURES, TABLES, VALIDATION, Scale
 from mgem_core.text import MISSING, mean_and_error, signed
 
@@ -83,8 +82,8 @@ def short_scale() -> list[str]:
 
 
 def minus_gem() -> list[str]:
-    """Return every measure minus that of GEM within seeds; bold where the difference is significant."""
-    found = {(table, measure): row_differences(results(table), measure) for table in MNIST for measure in MEASURES}
+    """Return ACC and BWD minus those of GEM within seeds; bold where the difference is significant."""
+    found = {(table, measure): row_differences(results(table), measure) for table in MNIST for measure in ("acc", "bwd")}
     head = ["minus GEM", *(f"{MNIST[table].partition(' ')[2]}: {measure.upper()}" for table, measure in found)]
     rows = []
     for row in TABLES["table-1-permutations"].rows:
@@ -111,7 +110,7 @@ def in_bold(values: pd.Series, texts: list[str]) -> list[str]:
 
 
 def rates() -> list[str]:
-    """Return the validation accuracies of the learning rates that were tried, the best in bold."""
+    """Return the validation accuracies of the learning rates that were tried, at the best λ or β; the best in bold."""
     scales: dict[str, Scale] = {**dict.fromkeys(MNIST, "paper"), **dict.fromkeys(SHORT[:2], "short")}
     rows = []
     for method in SEARCHED:
@@ -126,7 +125,8 @@ def _rates(runs: pd.DataFrame, method: str) -> str:
     if method == "gem":
         runs = runs[(runs["label"] == "GEM") & (runs["strength"] == 0.3)]
     extra = EXTRA.get(method)
-    runs = runs.sort_values(["lr", *([extra] if extra else [])])
+    best = runs.groupby("lr")["validation_acc"].transform("max")
+    runs = runs[runs["validation_acc"] == best].drop_duplicates("lr").sort_values("lr")
     more = [f" ({value:g})" for value in runs[extra]] if extra else [""] * len(runs)
     each = zip(runs["lr"], more, runs["validation_acc"], strict=True)
     return ", ".join(in_bold(runs["validation_acc"], [f"{lr:g}{other}: {acc:.1f}" for lr, other, acc in each]))
@@ -147,16 +147,6 @@ def strengths() -> list[str]:
     return markdown(["method", *head], rows)
 
 
-def collapse() -> list[str]:
-    """Return ACC of the GEM family with seed 0 by the sum of the strengths of all memory rows in the last task."""
-    runs = pd.concat([runs_of_choice(name).assign(benchmark=name) for name in MNIST])
-    rows = []
-    for total, of in runs.groupby("total"):
-        kinds = (of[of["solver"] != "approx"]["acc"], of[of["solver"] == "approx"]["acc"])
-        rows.append([f"{total:g}", *(f"{span(kind, 0)} ({len(kind)})" if len(kind) else MISSING for kind in kinds)])
-    return markdown(["sum of strengths", "exact solver: ACC (runs)", "closed form: ACC (runs)"], rows)
-
-
 def figure_4() -> list[str]:
     """Return the time of a step and the peak memory of every network and method."""
     runs = published.read("figure-4")[0]
@@ -170,30 +160,11 @@ def figure_4() -> list[str]:
     return markdown(["s per step · peak MB", *kinds], rows)
 
 
-def row_cosines() -> list[str]:
-    means = read_study("row-cosines").groupby(["benchmark", "modules"])[["same_task", "different_tasks"]].mean()
-    rows = [[f"{name}", f"{modules}", *(f"{value:.2f}" for value in of)] for (name, modules), of in means.iterrows()]
-    return markdown(["benchmark", "modules", "two halves of a memory", "memories of different tasks"], rows)
-
-
-def generalisation() -> list[str]:
-    """Return ⟨ĝ_s,z⟩ and ⟨g_s,z⟩ over the strength, and their difference."""
-    rows = []
-    for (benchmark, q), of in read_study("generalisation").groupby(["benchmark", "strength"], sort=False):
-        found = estimate((of["truth"] - of["memory"]).to_numpy())
-        assert found, "all runs of the study have ended"
-        interval = f"{signed(found.mean, 2)} ({signed(found.low, 2)} to {signed(found.high, 2)})"
-        means = of[["memory", "truth", "acc"]].mean()
-        products = [f"{means[name]:.2f}" for name in ("memory", "truth")]
-        rows.append([benchmark, f"{q:g}", *products, interval, f"{means['acc']:.1f}"])
-    return markdown(["benchmark", "q", "⟨ĝ_s,z⟩/‖z‖, memory", "⟨g_s,z⟩/‖z‖, truth", "difference (95 % CI)", "ACC"], rows)
-
-
 def all_claims() -> list[str]:
     """Return every claim with its verdict, the paper's evidence and what we find."""
     lines: list[str] = []
     for claim, finding in claims.findings():
-        head = f"**{claim.claim}** *{finding.verdict.capitalize()}.* The paper: {claim.evidence} We find:"
+        head = f"**{claim.claim}** *{finding.verdict.capitalize()}.* Paper: {claim.evidence}"
         lines += ["", *textwrap.wrap(head, WIDTH, break_long_words=False, break_on_hyphens=False), ""]
         lines += paragraphs(finding.sentences)
     return lines[1:]
@@ -212,9 +183,6 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "strengths": strengths,
     "short-scale": short_scale,
     "figure-4": figure_4,
-    "collapse": collapse,
-    "row-cosines": row_cosines,
-    "generalisation": generalisation,
     "claims": all_claims,
 }
 
@@ -229,6 +197,7 @@ def _section(name: str) -> str:
 
 
 def main() -> None:
+    claims.store()
     FILE.write_text(filled(FILE.read_text()))
 
 

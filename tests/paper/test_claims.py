@@ -38,8 +38,18 @@ def test_every_claim_has_finite_numbers_and_whole_sentences():
         assert all(sentence.endswith(".") and "nan" not in sentence for sentence in finding.sentences), claim.claim
 
 
-def test_findings_are_computed_once():
-    assert claims.findings() is claims.findings()
+def test_stored_answers_are_up_to_date():
+    """If this fails, run `python -m studies.reproduction`."""
+    assert claims.read_stored() == claims.compute()
+
+
+def test_answers_are_computed_again_after_published_results_have_changed(folder, monkeypatch):
+    monkeypatch.setattr(claims, "FOLDER", folder)
+    monkeypatch.setattr(claims, "STORED", folder / "findings.json")
+    assert claims.read_stored()
+    change_study(folder, "step-times", lambda row: row.update(minimum=2.0, median=2.1))
+    assert claims.read_stored() is None
+    assert {claim.find.__name__: found.verdict for claim, found in claims.findings()}["splits_time"] == "holds"
 
 
 def test_verdicts_of_the_published_results():
@@ -139,5 +149,5 @@ def test_a_range_of_equal_numbers_is_one_number():
 
 
 def test_claims_need_no_torch():
-    code = "import sys; from mgem_core.paper import claims; claims.findings(); sys.exit('torch' in sys.modules)"
+    code = "import sys; from mgem_core.paper import claims; claims.compute(); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -3,15 +3,22 @@
 In: `mgem_core/paper/published/`. Out: for each claim a verdict, the numbers it rests on, and sentences with these numbers.
 """
 
+import hashlib
+import json
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
+from mgem_core.home import replace_file
 from mgem_core.paper.claims import accuracy, frontier, solver, strength, theory
 from mgem_core.paper.claims.evidence import FOLDER, Finding, Verdict
 from mgem_core.paper.tables import STRENGTH_GAINS
 
-__all__ = ["CLAIMS", "Claim", "Finding", "Verdict", "findings"]
+__all__ = ["CLAIMS", "Claim", "Finding", "Verdict", "compute", "findings"]
+
+
+STORED = FOLDER / "findings.json"
 
 
 class Claim(NamedTuple):
@@ -74,11 +81,44 @@ CLAIMS: tuple[Claim, ...] = (
 
 
 def findings() -> list[tuple[Claim, Finding]]:
-    """Compute the answer to every claim. It is computed again only after a published file has changed."""
-    files = sorted(path for path in FOLDER.iterdir() if path.suffix in (".json", ".jsonl"))
-    return _findings(CLAIMS, tuple((path.name, path.stat().st_mtime_ns) for path in files))
+    """Return the answer to every claim.
+
+    Computing takes seconds, so the answers are stored next to the published results (`studies.reproduction` writes them);
+    they are computed again if these results have changed since.
+    """
+    files = [path for path in (*_published(), STORED) if path.exists()]
+    return _findings(FOLDER, tuple((path.name, path.stat().st_mtime_ns) for path in files))
+
+
+def compute() -> list[Finding]:
+    """Compute the answer to every claim from the published results; numbers are rounded to six digits."""
+    found = [claim.find() for claim in CLAIMS]
+    return [one._replace(numbers={name: float(f"{value:.6g}") for name, value in one.numbers.items()}) for one in found]
+
+
+def store() -> None:
+    """Compute all answers and store them, with a checksum of the results that they rest on."""
+    content = {"published": _checksum(), "findings": [finding._asdict() for finding in compute()]}
+    replace_file(STORED, f"{json.dumps(content, ensure_ascii=False, indent=1)}\n".encode())
+
+
+def read_stored() -> list[Finding] | None:
+    """Return the stored answers, or None if the published results have changed since."""
+    content = json.loads(STORED.read_text()) if STORED.exists() else {}
+    if content.get("published") != _checksum():
+        return None
+    return [Finding(one["verdict"], one["numbers"], tuple(one["sentences"])) for one in content["findings"]]
 
 
 @lru_cache(maxsize=2)
-def _findings(claims: tuple[Claim, ...], versions: tuple[tuple[str, int], ...]) -> list[tuple[Claim, Finding]]:
-    return [(claim, claim.find()) for claim in claims]
+def _findings(folder: Path, versions: tuple[tuple[str, int], ...]) -> list[tuple[Claim, Finding]]:
+    """`versions` changes whenever a file is written again."""
+    return [*zip(CLAIMS, read_stored() or compute(), strict=True)]
+
+
+def _published() -> list[Path]:
+    return [*sorted(FOLDER.glob("*.jsonl")), FOLDER / "studies.json"]
+
+
+def _checksum() -> str:
+    return hashlib.sha256(b"".join(path.read_bytes() for path in _published())).hexdigest()

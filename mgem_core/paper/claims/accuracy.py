@@ -25,15 +25,16 @@ def mgem_beats_gem() -> Finding:
                 assert found.estimate, "the rows of the GEM family have enough seeds"
                 checks.append(found.significant and found.estimate.mean > 0)
                 numbers[f"{title}, {label}: {measure} minus that of GEM"] = found.estimate.mean
-        sentences.append(f"{title}, ACC minus that of GEM: {_in_groups([acc[label] for label in FINER])}.")
         changes = ", ".join(f"{label} {signed(one.mean, 2)}" for label in FINER if (one := bwd[label].estimate))
         significant = [label for label in FINER if bwd[label].significant]
-        sentences.append(f"{title}, BWD minus that of GEM: {changes}; {_significance(significant)}.")
+        sentences.append(
+            f"{title}: ACC minus that of GEM is {_in_groups([acc[label] for label in FINER])}. BWD minus that of GEM is "
+            f"{changes}; {_significance(significant)}."
+        )
     seeds = [len(found.seeds) for table in MNIST for label, found in results(table).items() if label in ("GEM", *FINER)]
     sentences.append(
-        f"At the paper's scale, {span(seeds, 0)} seeds; each row has the strength that held-out images of another seed "
-        "chose, and significance is corrected for all rows of the table. The other benchmarks were trained at the short "
-        "scale, with too few seeds for a comparison."
+        f"At the paper's scale, {span(seeds, 0)} seeds, each row at the strength chosen on another seed. The other "
+        "benchmarks were trained at the short scale, with too few seeds for a comparison."
     )
     return Finding(judge(checks), numbers, tuple(sentences))
 
@@ -52,10 +53,9 @@ def approx_beats_gem() -> Finding:
                 numbers[f"{title}, {label}: ACC minus that of GEM"] = one.estimate.mean
         known = [differences[label] for label in APPROX if differences[label].estimate]
         few = [label for label in APPROX if not differences[label].estimate]
-        sentences.append(f"{title}, ACC minus that of GEM: {_in_groups(known)}.")
-        if few:
-            numbers |= {f"{title}, {label}: ACC": found[label].means["acc"].mean for label in few}
-            sentences.append(f"{title}, not compared: {'; '.join(_alone(label, found) for label in few)}.")
+        alone = f" Not compared: {'; '.join(_alone(label, found) for label in few)}." if few else ""
+        numbers |= {f"{title}, {label}: ACC": found[label].means["acc"].mean for label in few}
+        sentences.append(f"{title}: ACC minus that of GEM is {_in_groups(known)}.{alone}")
     return Finding(judge(checks), numbers, tuple(sentences))
 
 
@@ -98,12 +98,12 @@ def mer_is_best() -> Finding:
         for label in dict.fromkeys(["GEM", next_best]):
             if one := row_difference(found, "MER", label):
                 numbers[f"{title}: ACC of MER minus that of {label}"] = one.mean
-                texts.append(f"minus that of {label} {interval(one)}")
+                texts.append(f"minus that of {label} is {interval(one)}")
         config, seeds = found["MER"].config, len(set(found["MER"].seeds) - set(found["GEM"].chosen_on))
-        replays = config.mer_batches * config.mer_replays  # type: ignore[attr-defined]
+        replays = config.mer_batches * config.mer_replays
         besides = f" but {listed(close)}" if close else ""
         sentences.append(
-            f"{title}: ACC of MER {', and '.join(texts)}; corrected for all rows, it is significantly higher than every "
+            f"{title}: ACC of MER {' and '.join(texts)}; corrected for all rows, it is significantly higher than every "
             f"other row{besides} ({seeds} seeds, {replays} replays per sample)."
         )
     on_cifar = results("table-1-cifar", "short").get("MER")
@@ -117,7 +117,7 @@ def _in_groups(found: list[RowDifference]) -> str:
     groups = {"significant": [one for one in found if one.significant]}
     groups["not significant"] = [one for one in found if not one.significant]
     texts = [
-        f"{words} for {listed([f'{one.label}, {interval(one.estimate)}' for one in of if one.estimate])}"
+        f"{words} for {listed([f'{one.label}: {interval(one.estimate)}' for one in of if one.estimate])}"
         for words, of in groups.items()
         if of
     ]

@@ -74,7 +74,7 @@ def runs_of_choice(table: str) -> pd.DataFrame:
 def strength_effect(table: str) -> tuple[float, Estimate | None]:
     """Return the strength chosen for GEM, and ACC there minus ACC at strength 0, within the seeds of neither choice."""
     found = results(table)["GEM"]
-    runs, q = published.read(table, FOLDER)[0], float(found.config.strength)
+    runs, q = published.read(table, FOLDER)[0], aggregate.mean_strength(found.config.strength)
     runs = runs[(runs["label"] == "GEM") & (runs["lr"] == found.config.lr) & ~runs["seed"].isin(found.chosen_on)]
     by_seed = runs.pivot(index="seed", columns="strength", values="acc").reindex(columns=[0.0, q]).dropna()
     return q, estimate((by_seed[q] - by_seed[0.0]).to_numpy(float))

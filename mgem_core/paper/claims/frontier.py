@@ -21,11 +21,10 @@ def better_frontier() -> Finding:
     always = study[study["trigger"] == EVERY_STEP]
     numbers = {f"{one.line}, {one.benchmark}, {one.trigger}": float(one.mean) for one in known.itertuples()}
     sentences = (
-        "Learning at equal retention minus that of GEM, with every step restricted as in the paper's equations: "
-        f"{in_words(always, ' %')} at the same recorded steps of {listed([*BUILT_IN.values()])} ({study['seeds'].max()} "
-        f"seeds), and {in_words(figure_2, ' %')} on Split CIFAR100 (Figure 2, {len(verdicts_2[0].seeds)} seeds).",
-        f"The same with GEM's own trigger, which restricts a step only on conflict: {'; '.join(_on_conflict(study))}. "
-        f"{_unmoved()}",
+        "Learning at equal retention minus that of GEM, with every step restricted as in the paper's equations, is "
+        f"{in_words(always, ' %')} on {listed([*BUILT_IN.values()])} ({study['seeds'].max()} seeds, recorded steps), and "
+        f"{in_words(figure_2, ' %')} on Split CIFAR100 (Figure 2, {len(verdicts_2[0].seeds)} seeds).",
+        f"With GEM's own trigger, which restricts a step only on conflict: {'; '.join(_on_conflict(study))}. {_unmoved()}",
         "At equal strength, finer lines retain more, because a floor on each of K splits restricts a step about K times as "
         f"much: in trained runs on built-in rotations ({trained['seeds'].max()} seeds), ACC minus that of GEM is "
         f"{'; '.join(_trained(trained, 'acc'))}. At each line's best strength it is "
@@ -53,19 +52,14 @@ def in_words(found: pd.DataFrame, unit: str) -> str:
     }
     texts: list[str] = []
     for words, of in groups.items():
-        if len(of):
-            texts.append(f"{words} {_lines(of, are_rest=bool(texts), are_all=len(of) == len(found))} ({_range(of, unit)})")
+        names = [*dict.fromkeys(of["line"])]
+        if len(names) > 3 and len(of) == len(found):
+            texts.append(f"{words} {'all lines' if of['significant'].all() else 'any line'} ({_range(of, unit)})")
+        elif len(names) > 3 and texts:
+            texts.append(f"{words} the others")
+        elif names:
+            texts.append(f"{words} {listed(names)} ({_range(of, unit)})")
     return " and ".join(texts)
-
-
-def _lines(found: pd.DataFrame, are_rest: bool, are_all: bool) -> str:
-    """Name the lines, or say that they are all lines, or all that were not named yet."""
-    names = [*dict.fromkeys(found["line"])]
-    if len(names) <= 3:
-        return listed(names)
-    if are_all:
-        return "all lines" if found["significant"].all() else "any line"
-    return "the other lines" if are_rest else listed(names)
 
 
 def _range(found: pd.DataFrame, unit: str) -> str:

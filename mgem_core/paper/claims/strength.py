@@ -17,7 +17,9 @@ from mgem_core.paper.published.studies import read_study
 
 def backward_transfer() -> Finding:
     """Compare ⟨g_s,z⟩/‖z‖ (truth) with ⟨ĝ_s,z⟩/‖z‖ (memory) over the strengths of a study on built-in digits."""
-    study, numbers, sentences = read_study("generalisation"), {}, []
+    study = read_study("generalisation")
+    numbers: dict[str, float] = {}
+    sentences: list[str] = []
     rises: list[Estimate | None] = []
     gaps: list[Estimate | None] = []
     for benchmark, of in study.groupby("benchmark", sort=False):
@@ -61,8 +63,7 @@ def raises_acc() -> Finding:
         numbers[f"{MNIST[name]}: ACC at q = {q:g} minus ACC at 0"] = one.mean
         verdict = "significant" if significant[name] else "not significant"
         sentences.append(
-            f"{MNIST[name]}: ACC at q = {q:g} minus ACC at 0 is {interval(one, 1)}, {verdict} ({one.seeds} seeds at the "
-            "paper's scale, without the seed on which the strength was chosen)."
+            f"{MNIST[name]}: ACC at q = {q:g} minus ACC at 0 is {interval(one, 1)}, {verdict} ({one.seeds} seeds)."
         )
     return Finding(judge(checks), numbers, (*sentences, collapse_sentence()))
 
@@ -76,7 +77,7 @@ def collapse_sentence() -> str:
     low, high = ([acc for total, acc in exact if (total > harmless) == is_above] for is_above in (True, False))
     least = min(total for total, _ in exact if total > harmless)
     return (
-        f"Much larger strengths hurt: with the exact solver and seed 0, ACC is {span(low, 0)} % in all {len(low)} runs in "
-        f"which the strengths of all memory rows add up to {least:g} or more in the last task, and {span(high, 0)} % in "
+        f"Much larger strengths hurt: with seed 0, ACC is {span(low, 0)} % in all {len(low)} runs of "
+        f"the exact solver in which the strengths of all memory rows add up to {least:g} or more, and {span(high, 0)} % in "
         f"the {len(high)} runs with {harmless:g} or less."
     )
