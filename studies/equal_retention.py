@@ -1,6 +1,7 @@
-"""Do finer restrictions learn more at equal retention? GEM is recorded, and the lens solves every line at its steps.
+"""Measure whether finer restrictions learn more at equal retention: GEM is recorded, and the lens solves every line there.
 
-`python -m perf.equal_retention` prints a table of docs/comparisons.md; it takes about five minutes.
+`python -m studies.equal_retention` writes the study "equal-retention" and prints it as a table of docs/comparisons.md; it
+takes about five minutes.
 """
 
 from typing import Any, get_args
@@ -14,6 +15,7 @@ from mgem_core.events import Snapped
 from mgem_core.lens.answers import answers
 from mgem_core.lens.recordings import Recording
 from mgem_core.lens.steps import Steps, steps_of
+from mgem_core.paper.published.studies import write_study
 from mgem_core.restriction.restriction import Restriction, Trigger
 from mgem_core.text import signed
 
@@ -38,7 +40,7 @@ STRENGTHS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 4.5, 6.5, 1
 
 
 def recorded_steps(benchmark: str, seed: int) -> Steps:
-    """Of the second task."""
+    """Return the recorded steps of the second task."""
     config = RunConfig(benchmark=benchmark, seed=seed, **RECORDED)
     info = config.benchmark_info
     layers = tuple(networks.layers(config.network, info.shape, info.classes))
@@ -47,7 +49,7 @@ def recorded_steps(benchmark: str, seed: int) -> Steps:
 
 
 def points(steps: list[Steps], trigger: Any) -> pd.DataFrame:
-    """Of each line, strength and seed: ⟨g_s,z⟩/‖z‖ and ⟨g_t,z⟩/‖z‖, means over the recorded steps."""
+    """Return ⟨g_s,z⟩/‖z‖ and ⟨g_t,z⟩/‖z‖ per line, strength and seed: means over the recorded steps."""
     rows = []
     for line, fields in LINES.items():
         settings = [Restriction(strength=strength, trigger=trigger, **fields) for strength in STRENGTHS]
@@ -60,17 +62,30 @@ def points(steps: list[Steps], trigger: Any) -> pd.DataFrame:
 def main() -> None:
     print("| line | trigger | permutations | rotations | split |\n|---|---|---|---|---|")
     steps = {benchmark: [recorded_steps(benchmark, seed) for seed in SEEDS] for benchmark in BENCHMARKS}
+    rows = []
     for trigger in get_args(Trigger):
         verdicts = [paired.compare(points(steps[benchmark], trigger), "GEM") for benchmark in BENCHMARKS]
         for of_line in zip(*verdicts, strict=True):
             print(f"| {of_line[0].line} | {trigger} | {' | '.join(map(_cell, of_line))} |")
+            cases = zip(BENCHMARKS, of_line, strict=True)
+            rows += [{"line": one.line, "trigger": trigger, "benchmark": name, **_result(one)} for name, one in cases]
+    write_study("equal-retention", "python -m studies.equal_retention", rows)
+
+
+def _result(verdict: paired.Verdict) -> dict[str, Any]:
+    """Return the difference from GEM in percent; without one, the lines have no common range of ⟨g_s,z⟩."""
+    found = verdict.at_equal_x
+    numbers = (
+        {"mean": found.mean, "low": found.low, "high": found.high} if found else dict.fromkeys(("mean", "low", "high"))
+    )
+    return {**numbers, "seeds": len(verdict.seeds), "significant": verdict.distinguishable}
 
 
 def _cell(verdict: paired.Verdict) -> str:
     found = verdict.at_equal_x
     if found is None:
         return "no common range"
-    text = f"{signed(found.mean, 2)} ({signed(found.low, 2)} … {signed(found.high, 2)})"
+    text = f"{signed(found.mean, 2)} ({signed(found.low, 2)} to {signed(found.high, 2)})"
     return f"**{text}**" if verdict.distinguishable else text
 
 

@@ -19,7 +19,8 @@ from explore.selection import mark_rows, select_points
 from explore.sweep_controls import resume_sweep
 from explore.verdicts import show_verdicts
 from mgem_core import UsageError
-from mgem_core.analysis.aggregate import View, best_by_validation
+from mgem_core.analysis.aggregate import View
+from mgem_core.analysis.choice import best_by_validation
 from mgem_core.analysis.progress import SweepProgress, sweep_progress
 from mgem_core.figures import FIGURES, Figure, PlainFigure, mark_points
 from mgem_core.figures.style import line_styles

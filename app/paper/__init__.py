@@ -1,1 +1,1 @@
-"""The page Paper: the tables and figures of the paper beside what we and the user measured."""
+"""The page Paper: the tables and figures of the paper next to our results and the user's."""

@@ -1,4 +1,4 @@
-"""The page Paper: the paper's tables and figures beside what we and the user measured, and a way to run each of them."""
+"""The page Paper: the paper's tables and figures next to our results and the user's, with a button to run each."""
 
 import session
 import streamlit as st
@@ -14,17 +14,15 @@ PLOT_WIDTH = 320  # pixels below which the figures are stacked
 ABOUT = (
     "“Fine-Grained Gradient Restriction: A Simple Approach for Mitigating Catastrophic Forgetting”, by Bo Liu, Mao Ye, "
     "Peter Stone and Qiang Liu ([arXiv 2410.00868](https://arxiv.org/abs/2410.00868), 2024): its tables and figures, "
-    "beside the results that come with this tool and those of your own runs."
+    "next to the results that come with this tool and those of your own runs."
 )
 
 
 def show_claims() -> None:
-    if not claims.CLAIMS:
-        return
-    st.subheader("What the paper claims, and what we find")
-    for claim in claims.CLAIMS:
-        with st.expander(f"{escape_markdown(claim.claim)} **{claim.verdict.capitalize()}.**"):
-            points = [f"- {escape_markdown(point)}" for point in claim.measured]
+    st.subheader("The paper's claims, and what we find")
+    for claim, finding in claims.findings():
+        with st.expander(f"{escape_markdown(claim.claim)} **{finding.verdict.capitalize()}.**"):
+            points = [f"- {escape_markdown(sentence)}" for sentence in finding.sentences]
             st.markdown("\n".join([f"**The paper:** {escape_markdown(claim.evidence)}\n\n**We find:**\n", *points]))
 
 

@@ -120,6 +120,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
       (`paired.within_seed_errors`), and validation_acc; all are means over shared seeds (`_select_shared_seeds`);
     - seeds, the number of seeds in the mean of acc (in the mean of x for answers of the lens, which have no acc);
       other_seeds, the seeds that have ended but are not shared; is_shared, whether the means are over shared seeds;
+    - validation_by_seed, {seed: validation accuracy} of the runs that have one (`choice.best_by_validation`);
     - by_seed, {seed: {measure: value}}, if the view shows every seed;
     - learned, the largest number of tasks that a seed has learned; curve, the mean of the seeds' curves;
     - runs, finished, active, failed, progress, seconds; front, whether no other point dominates (x, y).
@@ -151,6 +152,9 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
             means[name] = values
             columns[f"{name}_within"] = _errors_within_seeds(values, which, seeds)
         if name == "validation_acc":
+            columns["validation_by_seed"] = [
+                {int(seeds[i]): float(values[i]) for i in members} for members in _members(which, ~np.isnan(values))
+            ]
             values, _ = _select_shared_seeds(values, which, seeds, has_ended)
         columns[name], columns[f"{name}_std"], columns[f"{name}_sem"] = over_seeds(values, which)
         if name == counted:
@@ -284,18 +288,6 @@ def _mean_curve(curves: list[list[float]]) -> list[float]:
 def by_strength(points: pd.DataFrame) -> pd.DataFrame:
     """Sort the points by strength, the order in which a line joins them; strengths per task count as their mean."""
     return points.iloc[np.argsort([np.mean(q) for q in points["q"]], kind="stable")]
-
-
-def best_by_validation(points: pd.DataFrame) -> pd.DataFrame:
-    """Of each line, the configuration with the highest validation accuracy, of those without a failed or diverged run.
-
-    A line whose runs go on, or held nothing out, is left as it is.
-    """
-    accuracies = points["validation_acc"].where(points["failed"] == 0)
-    by_line = points["line"]
-    is_known, has_ended = accuracies.notna().groupby(by_line), (points["active"] == 0).groupby(by_line)
-    is_decided = is_known.transform("any") & has_ended.transform("all")
-    return points[~is_decided | (accuracies.groupby(by_line).rank(ascending=False, method="first") == 1)]
 
 
 def leaders(points: pd.DataFrame) -> pd.DataFrame:

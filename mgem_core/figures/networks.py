@@ -9,11 +9,11 @@ import pandas as pd
 
 from mgem_core import text
 from mgem_core.analysis.aggregate import View
+from mgem_core.analysis.choice import choose_configuration
 from mgem_core.errors import UsageError
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import family, line_styles
-from mgem_core.paper.selection import choose_configuration
 from mgem_core.streams import BENCHMARKS
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def data(selection: Selection) -> pd.DataFrame:
 
 
 def by_network(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per network and line: means over seeds, with standard errors, of one configuration.
+    """Return a row per network and line: means over seeds, with standard errors, of the chosen configuration (`choice`).
 
     A line is a family, because the numbers of modules differ between networks; if one network has several labels of a
     family, each label is a line. If a strength cannot be chosen on held-out images, each strength is a line.

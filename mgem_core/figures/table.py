@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from mgem_core.analysis.aggregate import View, best_by_validation
+from mgem_core.analysis.aggregate import View
+from mgem_core.analysis.choice import best_by_validation
 from mgem_core.figures import Figure, _latex, _points, register
 from mgem_core.figures.selection import Selection
 

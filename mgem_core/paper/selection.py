@@ -11,6 +11,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from mgem_core import text
+from mgem_core.analysis.choice import choose_configuration
 from mgem_core.config import RunConfig
 from mgem_core.paper.tables import MEASURES, SCALES, TABLES, Cell, Row, Scale, Table
 
@@ -80,7 +81,7 @@ def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Res
         config=RunConfig.model_validate_json(configuration),
         compared=compared,
         others=finished["configuration"].nunique() - max(1, compared),
-        chosen_on=tuple(chosen_on),
+        chosen_on=chosen_on,
         without_result=len(ended_early),
     )
 
@@ -93,29 +94,6 @@ def _without_broken(finished: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     broken = runs.loc[runs["status"].isin(["diverged", "failed"]), "configuration"]
     whole = finished[~finished["configuration"].isin(broken)]
     return finished if whole.empty else whole
-
-
-def choose_configuration(finished: pd.DataFrame) -> tuple[str, list[int], int]:
-    """The configuration with the highest validation accuracy, the seed of that choice, and among how many it was.
-
-    They are compared with the first seed that all configurations share, so that the others have no part in the choice; if
-    there is no such seed, those configurations are compared that have the seed that most of them have. All must have held
-    out the same share of images, the most common one. Of equal ones, the one with more seeds is taken, then the first.
-    Where fewer than two can be compared, it is the configuration with the most seeds, chosen on no seed and among none.
-    """
-    order = list(dict.fromkeys(finished["configuration"]))
-    count = finished["configuration"].value_counts()
-    shares = finished.loc[finished["validation_acc"].notna(), "validation"].value_counts()
-    same_share = finished[finished["validation"] == shares.index[0]] if len(shares) else finished
-    table = same_share.pivot(index="seed", columns="configuration", values="validation_acc").astype(float).sort_index()
-    known = table.notna().sum(axis=1)
-    compared = table.columns[table.loc[known.idxmax()].notna()] if len(known) else []
-    if len(compared) < 2:
-        return max(order, key=lambda one: count[one]), [], 0
-    shared = table[compared].dropna()
-    seed, accuracy = int(shared.index[0]), shared.iloc[0]
-    best = max((one for one in order if one in accuracy.index), key=lambda one: (round(accuracy[one], 9), count[one]))
-    return best, [seed], len(compared)
 
 
 def belongs(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> np.ndarray:

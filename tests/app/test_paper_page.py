@@ -14,7 +14,7 @@ from mgem_core.analysis.estimate import Estimate
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import samples
 from mgem_core.paper import claims, published
-from mgem_core.paper.claims import Claim
+from mgem_core.paper.claims import Claim, Finding
 from mgem_core.paper.presets import PRESETS, Preset
 from mgem_core.paper.tables import FIGURES, SEEDS, STRENGTHS, TABLES, sweep_of
 from mgem_core.streams import Benchmark
@@ -105,7 +105,7 @@ def test_rows_are_compared_with_gem_within_seeds(store, shipped):
     published.append(shipped / f"{TABLE.name}.jsonl", lines)
     words = texts(open_paper()).replace("\\", "")
     assert "ACC minus that of GEM in the same seeds, ours; each row at the settings" in words
-    assert "More ACC than GEM: d-GEM +0.50 (95 %: +0.50 … +0.50, 4 seeds)." in words
+    assert "More ACC than GEM: d-GEM +0.50 (95 % CI +0.50 to +0.50, 4 seeds)." in words
 
 
 def test_every_table_can_be_chosen_and_its_printed_numbers_are_there(store):
@@ -249,14 +249,19 @@ def test_a_figure_of_runs_that_were_not_probed_is_explained(store, shipped, tmp_
     assert "Nothing to show yet: no run has probed task 1 in task 2" in texts(open_paper()).replace("\\", "")
 
 
-def test_claims_are_shown_once_there_are_some(store, monkeypatch):
-    monkeypatch.setattr(claims, "CLAIMS", [])
-    assert "What the paper claims" not in texts(open_paper())
-    claims.CLAIMS.append(Claim("Splits help.", "Table 1", ("ACC +0.1 ± 0.2",), "cannot be told"))
+def test_claims_are_shown_with_their_verdicts_and_numbers(store, monkeypatch):
+    finding = Finding("undecided", {"ACC": 0.1}, ("ACC +0.1 ± 0.2",))
+    monkeypatch.setattr(claims, "findings", lambda: [(Claim("Splits help.", "Table 1", lambda: finding), finding)])
     page = open_paper()
-    assert "What the paper claims, and what we find" in texts(page)
+    assert "The paper's claims, and what we find" in texts(page)
     assert "ACC +0.1 ± 0.2" in texts(page).replace("\\", "")
-    assert "Splits help. **Cannot be told.**" in [one.label for one in page.expander]
+    assert "Splits help. **Undecided.**" in [one.label for one in page.expander]
+
+
+def test_all_claims_are_shown(store):
+    labels = [one.label.replace("\\", "") for one in open_paper().expander]
+    for claim, finding in claims.findings():
+        assert f"{claim.claim} **{finding.verdict.capitalize()}.**" in labels
 
 
 def test_figure_names_are_those_of_figures_that_exist():

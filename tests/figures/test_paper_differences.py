@@ -1,4 +1,4 @@
-"""What the rows of a table of the paper tell of each other: only what the seeds that they share carry."""
+"""Differences between the rows of a table of the paper, within the seeds that they share."""
 
 import pandas as pd
 import pytest
@@ -22,29 +22,29 @@ def shifted(*shifts):
     return {seed: GEM[seed] + shift for seed, shift in zip(GEM, shifts, strict=False)}
 
 
-def test_a_small_difference_that_all_seeds_share_is_told():
+def test_a_small_difference_in_all_seeds_is_significant():
     entries = [
         entry("GEM", GEM),
         entry("d-GEM", shifted(0.5, 0.6, 0.4, 0.5, 0.5)),
         entry("EWC", shifted(-9, -8, -9, -7, -9)),
     ]
     more, less = in_words(row_differences(entries, "ours"))
-    assert more == "More ACC than GEM: d-GEM +0.50 (95 %: +0.41 … +0.59, 5 seeds)."
-    assert less.startswith("Less ACC than GEM: EWC −8.40 (95 %: −9.51 … −7.29")
+    assert more == "More ACC than GEM: d-GEM +0.50 (95 % CI +0.41 to +0.59, 5 seeds)."
+    assert less.startswith("Less ACC than GEM: EWC −8.40 (95 % CI −9.51 to −7.29")
 
 
-def test_a_difference_that_varies_between_seeds_is_not_told():
+def test_a_difference_that_varies_between_seeds_is_not_significant():
     entries = [entry("GEM", GEM), entry("d-GEM", shifted(3, -1, 2, -1, 2))]
     (unclear,) = in_words(row_differences(entries, "ours"))
-    assert unclear.startswith("No difference can be told, corrected for 1 comparison: d-GEM +1.00 (")
+    assert unclear.startswith("Not significant, corrected for 1 comparison: d-GEM +1.00 (")
 
 
-def test_the_more_rows_the_more_a_difference_must_show():
+def test_significance_is_corrected_for_the_number_of_rows():
     barely = shifted(0.2, 0.8, 0.5, 0.0, 0.7)
     alone = row_differences([entry("GEM", GEM), entry("d-GEM", barely)], "ours")
-    assert alone[0].is_distinct
+    assert alone[0].significant
     others = [entry(label, shifted(3, -1, 2, -1, 2)) for label in ("m-GEM", "md-GEM", "ER", "MER")]
-    assert not row_differences([entry("GEM", GEM), entry("d-GEM", barely), *others], "ours")[0].is_distinct
+    assert not row_differences([entry("GEM", GEM), entry("d-GEM", barely), *others], "ours")[0].significant
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_the_more_rows_the_more_a_difference_must_show():
     [entry("d-GEM", shifted(5, 5, 5)), entry("d-GEM", shifted(5, 5, 5, 5, 5), (1, 2)), entry("d-GEM", {7: 1.0, 8: 2.0})],
     ids=["three seeds", "chosen on two of five", "other seeds"],
 )
-def test_nothing_is_told_of_few_seeds_without_those_of_the_choice(row):
+def test_rows_with_few_seeds_besides_those_of_the_choice_are_not_compared(row):
     assert in_words(row_differences([entry("GEM", GEM), row], "ours")) == [
         "Fewer than 4 seeds besides the one on which settings were chosen: d-GEM."
     ]
 
 
-def test_a_row_of_which_a_seed_collapsed_is_not_compared_and_it_is_said():
+def test_a_row_with_a_collapsed_seed_is_not_compared():
     entries = [entry("GEM", GEM), entry("d-GEM", {**GEM, 3: 15.9})]
     assert in_words(row_differences(entries, "ours")) == [
         "Not compared, because some seeds collapsed: d-GEM (ACC 15.9 in seed 3)."

@@ -1,19 +1,22 @@
-"""How far are the rows of a memory from orthogonal, which the closed form takes them to be?
+"""Measure how far the rows of a memory are from orthogonal, which the closed form of approx-GEM assumes them to be.
 
-Prints a table of docs/reproduction.md; takes about two minutes.
+`python -m studies.row_cosines` writes the study "row-cosines"; it takes about two minutes.
 """
 
 import numpy as np
 
 from mgem_core import RunConfig, run
 from mgem_core.events import Snapped
+from mgem_core.paper.published.studies import write_study
 
 SEEDS = range(6)
+BENCHMARKS = ("mnist5k-permutations", "mnist5k-rotations")
+MODULES = (1, 4)
 FIELDS = {"strength": 0.3, "tasks": 5, "probe_every": 0, "snap_every": 25, "snap_splits": 2}  # md-GEM(4,2) at GEM's steps
 
 
 def cosines(snapshot: Snapped, tensors: list[int]) -> np.ndarray:
-    """[rows, rows], in the parameters of these tensors."""
+    """Return the cosines [rows, rows] in the parameters of these tensors."""
     gram = snapshot.gram[tensors].sum(axis=0)
     first = 2 + len(snapshot.sizes)
     rows = gram[first:, first:]
@@ -21,8 +24,8 @@ def cosines(snapshot: Snapped, tensors: list[int]) -> np.ndarray:
     return np.asarray(rows / np.outer(lengths, lengths))
 
 
-def measure(benchmark: str, modules: int, seed: int) -> tuple[float, float]:
-    """Mean cosine of two halves of one task's memory, and mean |cosine| of rows of different tasks, in the last task."""
+def measure(benchmark: str, modules: int, seed: int) -> dict[str, float]:
+    """Return the mean cosine of two halves of a memory, and the mean |cosine| of different tasks, in the last task."""
     config = RunConfig(benchmark=benchmark, seed=seed, **FIELDS)
     module_of = RunConfig(benchmark=benchmark, modules=modules).canonical().module_of
     same, different = [], []
@@ -35,15 +38,13 @@ def measure(benchmark: str, modules: int, seed: int) -> tuple[float, float]:
                 is_same = task[:, None] == task
                 same.append(found[upper & is_same].mean())
                 different.append(np.abs(found[upper & ~is_same]).mean())
-    return float(np.mean(same)), float(np.mean(different))
+    return {"same_task": float(np.mean(same)), "different_tasks": float(np.mean(different))}
 
 
 def main() -> None:
-    print("| | modules | two halves of a memory | memories of different tasks |\n|---|---|---|---|")
-    for benchmark in ("mnist5k-permutations", "mnist5k-rotations"):
-        for modules in (1, 4):
-            same, different = np.mean([measure(benchmark, modules, seed) for seed in SEEDS], axis=0)
-            print(f"| {benchmark} | {modules} | {same:.2f} | {different:.2f} |", flush=True)
+    cases = [(benchmark, modules, seed) for benchmark in BENCHMARKS for modules in MODULES for seed in SEEDS]
+    rows = [{"benchmark": one, "modules": d, "seed": seed, **measure(one, d, seed)} for one, d, seed in cases]
+    write_study("row-cosines", "python -m studies.row_cosines", rows)
 
 
 if __name__ == "__main__":

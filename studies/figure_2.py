@@ -1,4 +1,4 @@
-"""Figure 2 of the paper at its own scale, from recorded runs: `python -m perf.figure_2 STORE FILE` publishes it.
+"""Publish Figure 2 of the paper at its own scale, from recorded runs: `python -m studies.figure_2 STORE FILE`.
 
 Every point of the figure is a configuration, which would take hours each on a CPU, because both true gradients have 2,500
 images. So GEM alone is trained and recorded, and the lens solves all configurations at its steps. A batch norm makes the
@@ -21,7 +21,7 @@ RECORDED = {**PRESETS["figure-2"].spec.base, "strength": 0.5, "trigger": "violat
 
 
 def asked() -> list[RunConfig]:
-    """The configurations of the preset, and each with larger strengths."""
+    """Return the configurations of the preset, and each with larger strengths."""
     runs = PRESETS["figure-2"].spec.runs()
     more = [run.model_copy(update={"strength": q}) for run in runs if run.strength == 1.0 for q in STRENGTHS]
     return [*runs, *more]
@@ -32,7 +32,7 @@ def recorded(splits: int) -> SweepSpec:
 
 
 def main(path: Path, file: Path) -> None:
-    """What the store has of the recorded runs is published; `mgem work` trains those that it lacks."""
+    """Publish the recorded runs that the store has; `mgem work` trains the missing ones."""
     store, configs = Store(path), asked()
     for splits in (1, 2, 3):
         spec = recorded(splits)

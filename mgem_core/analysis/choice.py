@@ -1,0 +1,60 @@
+"""The choice of a configuration on held-out images: one rule for tables of the paper, figures and the dashboard."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+
+class Choice(NamedTuple):
+    configuration: str
+    chosen_on: tuple[int, ...]  # the seed whose validation accuracies decided; empty if none did
+    compared: int  # configurations that were compared; 0 if the choice is not by validation
+
+
+def choose_configuration(finished: pd.DataFrame) -> Choice:
+    """Choose the configuration with the highest validation accuracy.
+
+    `finished` has one row per finished run: configuration, seed, validation (the held-out share) and validation_acc.
+    Configurations are compared on the first seed that all of them have, so that the other seeds have no part in the
+    choice. Without such a seed, only those are compared that have the most common seed. All must have held out the same
+    share of images, the most common one. A tie goes to the configuration with more seeds, then to the first. If fewer than
+    two can be compared, the configuration with the most seeds is returned.
+    """
+    order = list(dict.fromkeys(finished["configuration"]))
+    count = finished["configuration"].value_counts()
+    shares = finished.loc[finished["validation_acc"].notna(), "validation"].value_counts()
+    same_share = finished[finished["validation"] == shares.index[0]] if len(shares) else finished
+    table = same_share.pivot(index="seed", columns="configuration", values="validation_acc").astype(float).sort_index()
+    known = table.notna().sum(axis=1)
+    compared = table.columns[table.loc[known.idxmax()].notna()] if len(known) else []
+    if len(compared) < 2:
+        return Choice(max(order, key=lambda one: count[one]), (), 0)
+    shared = table[compared].dropna()
+    seed, accuracy = int(shared.index[0]), shared.iloc[0]
+    best = max((one for one in order if one in accuracy.index), key=lambda one: (round(accuracy[one], 9), count[one]))
+    return Choice(best, (seed,), len(compared))
+
+
+def best_by_validation(points: pd.DataFrame) -> pd.DataFrame:
+    """Keep one configuration per line of a frame of `aggregate.points`: the one that `choose_configuration` chooses.
+
+    Configurations with a failed or diverged run are not chosen. A line with unfinished runs, or without held-out images,
+    keeps all its configurations.
+    """
+    is_kept = pd.Series(True, index=points.index)
+    for _, of in points.groupby("line", sort=False):
+        candidates = of[(of["failed"] == 0) & of["validation_by_seed"].map(bool)]
+        if len(candidates) and not of["active"].any():
+            is_kept[of.index] = of["configuration"] == choose_configuration(_finished(candidates)).configuration
+    return points[is_kept]
+
+
+def _finished(points: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per run with a validation accuracy."""
+    columns = ["configuration", "validation", "seed", "validation_acc"]
+    rows = [
+        (configuration, share, seed, accuracy)
+        for configuration, share, by_seed in points[[*columns[:2], "validation_by_seed"]].itertuples(index=False)
+        for seed, accuracy in by_seed.items()
+    ]
+    return pd.DataFrame(rows, columns=columns)

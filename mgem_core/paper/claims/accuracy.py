@@ -1,0 +1,128 @@
+"""Claims about accuracies in the paper's tables and with its architectures."""
+
+from collections.abc import Mapping
+
+from mgem_core.paper import published
+from mgem_core.paper.claims.evidence import FOLDER, MNIST, Finding, interval, judge, listed, results, span
+from mgem_core.paper.differences import RowDifference, row_difference, row_differences
+from mgem_core.paper.selection import Result
+from mgem_core.streams import BENCHMARKS
+from mgem_core.text import mean_and_error, signed
+
+FINER = ("d-GEM", "m-GEM", "md-GEM")
+APPROX = ("approx-GEM(4,1)", "approx-GEM(4,2)")
+BY_CHANCE = 1.0  # points: an accuracy this close to chance shows nothing that was learned
+
+
+def mgem_beats_gem() -> Finding:
+    """Compare ACC and BWD of the finer rows of Table 1 with those of GEM, on MNIST at the paper's scale."""
+    checks: list[bool] = []
+    numbers, sentences = {}, []
+    for table, title in MNIST.items():
+        acc, bwd = (row_differences(results(table), measure) for measure in ("acc", "bwd"))
+        for label in FINER:
+            for measure, found in (("ACC", acc[label]), ("BWD", bwd[label])):
+                assert found.estimate, "the rows of the GEM family have enough seeds"
+                checks.append(found.significant and found.estimate.mean > 0)
+                numbers[f"{title}, {label}: {measure} minus that of GEM"] = found.estimate.mean
+        changes = ", ".join(f"{label} {signed(one.mean, 2)}" for label in FINER if (one := bwd[label].estimate))
+        significant = [label for label in FINER if bwd[label].significant]
+        sentences.append(
+            f"{title}: ACC minus that of GEM is {_in_groups([acc[label] for label in FINER])}. BWD minus that of GEM is "
+            f"{changes}; {_significance(significant)}."
+        )
+    seeds = [len(found.seeds) for table in MNIST for label, found in results(table).items() if label in ("GEM", *FINER)]
+    sentences.append(
+        f"At the paper's scale, {span(seeds, 0)} seeds, each row at the strength chosen on another seed. The other "
+        "benchmarks were trained at the short scale, with too few seeds for a comparison."
+    )
+    return Finding(judge(checks), numbers, tuple(sentences))
+
+
+def approx_beats_gem() -> Finding:
+    """Compare ACC of approx-GEM with that of GEM on MNIST at the paper's scale."""
+    checks: list[bool | None] = []
+    numbers, sentences = {}, []
+    for table, title in MNIST.items():
+        found = results(table)
+        differences = row_differences(found)
+        for label in APPROX:
+            one = differences[label]
+            checks.append(one.significant and one.estimate.mean > 0 if one.estimate else None)
+            if one.estimate:
+                numbers[f"{title}, {label}: ACC minus that of GEM"] = one.estimate.mean
+        known = [differences[label] for label in APPROX if differences[label].estimate]
+        few = [label for label in APPROX if not differences[label].estimate]
+        alone = f" Not compared: {'; '.join(_alone(label, found) for label in few)}." if few else ""
+        numbers |= {f"{title}, {label}: ACC": found[label].means["acc"].mean for label in few}
+        sentences.append(f"{title}: ACC minus that of GEM is {_in_groups(known)}.{alone}")
+    return Finding(judge(checks), numbers, tuple(sentences))
+
+
+def _alone(label: str, found: Mapping[str, Result]) -> str:
+    """Describe a row that has too few seeds, or a collapsed one, next to GEM."""
+    of, gem = found[label], found["GEM"].means["acc"]
+    if of.collapsed:
+        seeds = ", ".join(f"{value:.1f}" for value in of.by_seed["acc"].values())
+        return f"{label} has an ACC of {seeds} in its {len(of.seeds)} seeds, of which {len(of.collapsed)} collapsed"
+    means = [mean_and_error(mean.mean, mean.error) for mean in (of.means["acc"], gem)]
+    return f"{label} has an ACC of {means[0]} ({len(of.seeds)} seeds), GEM {means[1]}"
+
+
+def architectures() -> Finding:
+    """Compare ACC of md-GEM with that of GEM on four networks, unless every ACC is close to chance."""
+    runs = published.read("figure-4", FOLDER)[0]
+    chance = 100 / BENCHMARKS[runs["benchmark"].iloc[0]].classes_per_task
+    numbers = {f"{one.network}, {one.label}": float(one.acc) for one in runs.itertuples()}
+    distance = float((runs["acc"] - chance).abs().max())
+    tasks, steps = (int(runs[name].max()) for name in ("tasks", "iterations"))
+    by_network = runs.assign(kind=runs["label"].str.partition("(")[0]).pivot_table("acc", "network", "kind")
+    checks = [None if distance < BY_CHANCE else bool(one["md-GEM"] > one["GEM"]) for _, one in by_network.iterrows()]
+    learned = "so no network learned anything" if distance < BY_CHANCE else "one seed each"
+    sentence = f"Ours were trained on {tasks} tasks × {steps} steps. Every ACC is within {distance:.2f} points of chance "
+    return Finding(judge(checks), numbers, (f"{sentence}({chance:g} %), {learned}.",))
+
+
+def mer_is_best() -> Finding:
+    """Compare ACC of MER with that of GEM and of the next best row, and look for it on Split CIFAR100."""
+    checks: list[bool | None] = []
+    numbers, sentences = {}, []
+    for table, title in MNIST.items():
+        found = results(table)
+        others = row_differences(found, baseline="MER")  # the other rows minus MER
+        known = {label: one for label, one in others.items() if one.estimate}
+        close = [label for label, one in known.items() if not (one.significant and one.estimate and one.estimate.mean < 0)]
+        checks.append(not close)
+        next_best = max(known, key=lambda one: found[one].means["acc"].mean)
+        texts = []
+        for label in dict.fromkeys(["GEM", next_best]):
+            if one := row_difference(found, "MER", label):
+                numbers[f"{title}: ACC of MER minus that of {label}"] = one.mean
+                texts.append(f"minus that of {label} is {interval(one)}")
+        config, seeds = found["MER"].config, len(set(found["MER"].seeds) - set(found["GEM"].chosen_on))
+        replays = config.mer_batches * config.mer_replays
+        besides = f" but {listed(close)}" if close else ""
+        sentences.append(
+            f"{title}: ACC of MER {' and '.join(texts)}; corrected for all rows, it is significantly higher than every "
+            f"other row{besides} ({seeds} seeds, {replays} replays per sample)."
+        )
+    on_cifar = results("table-1-cifar", "short").get("MER")
+    checks.append(None)
+    sentences.append(f"Split CIFAR100 was {'trained at the short scale only' if on_cifar else 'not trained with MER'}.")
+    return Finding(judge(checks), numbers, tuple(sentences))
+
+
+def _in_groups(found: list[RowDifference]) -> str:
+    """List differences, the significant ones first."""
+    groups = {"significant": [one for one in found if one.significant]}
+    groups["not significant"] = [one for one in found if not one.significant]
+    texts = [
+        f"{words} for {listed([f'{one.label}: {interval(one.estimate)}' for one in of if one.estimate])}"
+        for words, of in groups.items()
+        if of
+    ]
+    return "; ".join(texts)
+
+
+def _significance(labels: list[str]) -> str:
+    return f"significant for {listed(labels)}" if labels else "none is significant"

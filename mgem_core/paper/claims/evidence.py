@@ -1,0 +1,98 @@
+"""Published results as claims need them, and the rule that turns checks into a verdict."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from mgem_core.analysis import aggregate, paired
+from mgem_core.analysis.aggregate import View
+from mgem_core.analysis.paired import Estimate, estimate
+from mgem_core.paper import published
+from mgem_core.paper.selection import Result, find_result
+from mgem_core.paper.tables import TABLES, Scale
+from mgem_core.text import signed
+
+Verdict = Literal["holds", "holds in part", "does not hold", "undecided"]
+FOLDER = published.FOLDER
+MNIST = {"table-1-permutations": "MNIST Permutations", "table-1-rotations": "MNIST Rotations"}
+BUILT_IN = {
+    "mnist5k-permutations": "built-in permutations",
+    "mnist5k-rotations": "built-in rotations",
+    "mnist5k-split": "split digits",
+}
+
+
+class Finding(NamedTuple):
+    """The answer to a claim."""
+
+    verdict: Verdict
+    numbers: dict[str, float]  # that the verdict rests on, by what they are
+    sentences: tuple[str, ...]  # the answer first
+
+
+def judge(checks: Iterable[bool | None]) -> Verdict:
+    """Combine the checks of a claim: each holds, does not hold, or is undecided (None)."""
+    found = [*checks]
+    if found and all(found):
+        return "holds"
+    if any(found):
+        return "holds in part"
+    return "does not hold" if False in found else "undecided"
+
+
+@lru_cache(maxsize=64)
+def _results(folder: Path, table: str, scale: Scale, version: int) -> dict[str, Result]:
+    runs, rows = published.read(table, folder)[0], TABLES[table].rows
+    return {row.label: found for row in rows if (found := find_result(runs, TABLES[table], scale, row))}
+
+
+def results(table: str, scale: Scale = "paper") -> dict[str, Result]:
+    """Return the published result of each row of a table, by label. Rows without runs are left out."""
+    return _results(FOLDER, table, scale, published.version(table, FOLDER))
+
+
+def compare_lines(figure: str) -> list[paired.Verdict]:
+    """Compare every line of a published figure with GEM."""
+    return paired.compare(aggregate.runs_to_compare(*published.read(figure, FOLDER), View()), "GEM")
+
+
+def runs_of_choice(table: str) -> pd.DataFrame:
+    """Return the runs of the GEM family at the paper's scale with seed 0, on which settings were chosen.
+
+    `total` is the sum of the strengths of all memory rows in the last task.
+    """
+    runs = published.read(table, FOLDER)[0]
+    scale = TABLES[table].paper
+    is_chosen = (runs["method"] == "gem") & (runs["seed"] == 0) & (runs["tasks"] == scale["tasks"])
+    chosen = runs[is_chosen & (runs["iterations"] == scale["iterations"])]
+    return chosen.assign(total=chosen["strength"].astype(float) * chosen["splits"] * (chosen["tasks"] - 1))
+
+
+def strength_effect(table: str) -> tuple[float, Estimate | None]:
+    """Return the strength chosen for GEM, and ACC there minus ACC at strength 0, within the seeds of neither choice."""
+    found = results(table)["GEM"]
+    runs, q = published.read(table, FOLDER)[0], aggregate.mean_strength(found.config.strength)
+    runs = runs[(runs["label"] == "GEM") & (runs["lr"] == found.config.lr) & ~runs["seed"].isin(found.chosen_on)]
+    by_seed = runs.pivot(index="seed", columns="strength", values="acc").reindex(columns=[0.0, q]).dropna()
+    return q, estimate((by_seed[q] - by_seed[0.0]).to_numpy(float))
+
+
+def interval(found: Estimate, decimals: int = 2) -> str:
+    """Write an estimate: −0.76 (95 % CI −1.20 to −0.33)."""
+    mean, low, high = (signed(value, decimals) for value in (found.mean, found.low, found.high))
+    return f"{mean} (95 % CI {low} to {high})"
+
+
+def span(values: Iterable[float], decimals: int = 1, unit: str = "") -> str:
+    """Write the range of some numbers: 1.5 to 2.3 %; one number if both ends are written alike."""
+    found = [*values]
+    low, high = (f"{value:.{decimals}f}".replace("-", "−") for value in (min(found), max(found)))
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words as in a sentence: a, b and c."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,99 @@
+"""The claim about the frontier: how much finer restrictions learn at equal retention."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from mgem_core.analysis.paired import Verdict as LineVerdict
+from mgem_core.paper.claims.evidence import BUILT_IN, Finding, compare_lines, judge, listed
+from mgem_core.paper.published.studies import read_study
+from mgem_core.text import signed
+
+EVERY_STEP, ON_CONFLICT = "always", "violation"
+
+
+def better_frontier() -> Finding:
+    """Compare finer lines with GEM: at recorded steps, in trained runs, and in Figures 2 and 3."""
+    study, trained = read_study("equal-retention"), read_study("trained-lines")
+    verdicts_2, verdicts_3 = compare_lines("figure-2"), compare_lines("figure-3")
+    figure_2 = differences(verdicts_2, "at_equal_x")
+    known = pd.concat([study.dropna(subset=["mean"]), figure_2.assign(benchmark="Figure 2", trigger=EVERY_STEP)])
+    always = study[study["trigger"] == EVERY_STEP]
+    numbers = {f"{one.line}, {one.benchmark}, {one.trigger}": float(one.mean) for one in known.itertuples()}
+    sentences = (
+        "Learning at equal retention minus that of GEM, with every step restricted as in the paper's equations, is "
+        f"{in_words(always, ' %')} on {listed([*BUILT_IN.values()])} ({study['seeds'].max()} seeds, recorded steps), and "
+        f"{in_words(figure_2, ' %')} on Split CIFAR100 (Figure 2, {len(verdicts_2[0].seeds)} seeds).",
+        f"With GEM's own trigger, which restricts a step only on conflict: {'; '.join(_on_conflict(study))}. {_unmoved()}",
+        "At equal strength, finer lines retain more, because a floor on each of K splits restricts a step about K times as "
+        f"much: in trained runs on built-in rotations ({trained['seeds'].max()} seeds), ACC minus that of GEM is "
+        f"{'; '.join(_trained(trained, 'acc'))}. At each line's best strength it is "
+        f"{in_words(trained[trained['difference'] == 'best_acc'], ' points')}.",
+        f"Figure 3 at the short scale ({len(verdicts_3[0].seeds)} seeds): FWD at equal BWD minus that of GEM is "
+        f"{in_words(differences(verdicts_3, 'fwd_at_equal_bwd'), ' points')}; ACC at the best strength minus that of GEM "
+        f"is {in_words(differences(verdicts_3, 'best_acc'), ' points')}.",
+    )
+    return Finding(judge(bool(one.significant and one.mean > 0) for one in known.itertuples()), numbers, sentences)
+
+
+def differences(verdicts: Sequence[LineVerdict], name: str) -> pd.DataFrame:
+    """Return one estimate of every line as a frame: line, mean, low, high, significant."""
+    found = [(one, one.estimate(name)) for one in verdicts]
+    rows = [(one.line, e.mean, e.low, e.high, name in one.distinct) for one, e in found if e]
+    return pd.DataFrame(rows, columns=["line", "mean", "low", "high", "significant"])
+
+
+def in_words(found: pd.DataFrame, unit: str) -> str:
+    """Describe differences from GEM: which lines are significantly above and below it, and what is not significant."""
+    groups = {
+        "significantly higher for": found[found["significant"] & (found["mean"] > 0)],
+        "significantly lower for": found[found["significant"] & (found["mean"] < 0)],
+        "not significant for": found[~found["significant"].astype(bool)],
+    }
+    texts: list[str] = []
+    for words, of in groups.items():
+        names = [*dict.fromkeys(of["line"])]
+        if len(names) > 3 and len(of) == len(found):
+            texts.append(f"{words} {'all lines' if of['significant'].all() else 'any line'} ({_range(of, unit)})")
+        elif len(names) > 3 and texts:
+            texts.append(f"{words} the others")
+        elif names:
+            texts.append(f"{words} {listed(names)} ({_range(of, unit)})")
+    return " and ".join(texts)
+
+
+def _range(found: pd.DataFrame, unit: str) -> str:
+    """Write the smallest and largest mean, and the range that covers all intervals."""
+    low, high, lowest, highest = map(signed, (*found["mean"].agg(["min", "max"]), found["low"].min(), found["high"].max()))
+    means = f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+    return f"{means}, 95 % CI{'' if len(found) == 1 else 's within'} {lowest} to {highest}"
+
+
+def _on_conflict(study: pd.DataFrame) -> list[str]:
+    """Describe each benchmark of the study with GEM's own trigger."""
+    texts = []
+    for benchmark, of in study[study["trigger"] == ON_CONFLICT].groupby("benchmark", sort=False):
+        known = of.dropna(subset=["mean"])
+        found = in_words(known, " %") if len(known) else "there is no common range"
+        texts.append(f"on {BUILT_IN[str(benchmark)]}, {found}")
+    return texts
+
+
+def _unmoved() -> str:
+    """Say that strengths hardly move GEM at the recorded steps of Split CIFAR100."""
+    rows = read_study("figure-2-violation").pivot(index="seed", columns="strength", values="x")
+    low, high = rows.columns.min(), rows.columns.max()
+    seeds = [f"from {one[low]:g} to {one[high]:g}" for _, one in rows.iterrows()]
+    return (
+        f"On Split CIFAR100 there is no common range either: from q = {low:g} to {high:g}, ⟨g_s,z⟩/‖z‖ of GEM goes "
+        f"{listed(seeds)} in {len(rows)} seeds."
+    )
+
+
+def _trained(trained: pd.DataFrame, difference: str) -> list[str]:
+    """Describe modules and splits with each trigger."""
+    titles = {EVERY_STEP: "with every step restricted", ON_CONFLICT: "with GEM's own trigger"}
+    return [
+        f"{in_words(of, ' points')} {titles[str(trigger)]}"
+        for trigger, of in trained[trained["difference"] == difference].groupby("trigger", sort=False)
+    ]

@@ -1,0 +1,83 @@
+"""Claims about memory strength."""
+
+from mgem_core.analysis.paired import Estimate, estimate, excluding_zero
+from mgem_core.paper.claims.evidence import (
+    BUILT_IN,
+    MNIST,
+    Finding,
+    interval,
+    judge,
+    listed,
+    runs_of_choice,
+    span,
+    strength_effect,
+)
+from mgem_core.paper.published.studies import read_study
+
+
+def backward_transfer() -> Finding:
+    """Compare ⟨g_s,z⟩/‖z‖ (truth) with ⟨ĝ_s,z⟩/‖z‖ (memory) over the strengths of a study on built-in digits."""
+    study = read_study("generalisation")
+    numbers: dict[str, float] = {}
+    sentences: list[str] = []
+    rises: list[Estimate | None] = []
+    gaps: list[Estimate | None] = []
+    for benchmark, of in study.groupby("benchmark", sort=False):
+        truth, memory = (of.pivot(index="seed", columns="strength", values=name) for name in ("truth", "memory"))
+        low, high = truth.columns.min(), truth.columns.max()
+        rises += [estimate((table[high] - table[low]).to_numpy()) for table in (truth, memory)]
+        gap = estimate((truth[low] - memory[low]).to_numpy())
+        gaps.append(gap)
+        assert gap, "all runs of the study have ended"
+        shown = [low, 1.0, high]
+        numbers |= {f"{benchmark}: truth at q = {q:g}": float(truth[q].mean()) for q in shown}
+        numbers |= {f"{benchmark}: memory at q = {q:g}": float(memory[q].mean()) for q in shown}
+        numbers[f"{benchmark}: truth minus memory at q = {low:g}"] = gap.mean
+        on_task, on_memory = (listed([f"{table[q].mean():.2f}" for q in shown]) for table in (truth, memory))
+        strengths = f"q = {listed([f'{q:g}' for q in shown])}"
+        sentences.append(
+            f"On {BUILT_IN[str(benchmark)]}, ⟨g_s,z⟩/‖z‖ on the past task is {on_task} at {strengths}; "
+            f"⟨ĝ_s,z⟩/‖z‖ on the memory is {on_memory}. At q = {low:g}, the first minus the second is "
+            f"{interval(gap)}."
+        )
+    has_risen = all(excluding_zero(rises)) and all(one and one.mean > 0 for one in rises)
+    has_gap = all(excluding_zero(gaps)) and all(one and one.mean < 0 for one in gaps)
+    answer = f"Both products {'rise' if has_risen else 'do not both rise'} with the strength. "
+    answer += "There is a gap to narrow." if has_gap else "A gap that a strength could narrow is not significant."
+    setting = (
+        f"GEM, 2 tasks, every step restricted, z as long as the gradient, {study['seed'].nunique()} seeds; each strength "
+        "is its own run. The gap of the proposition contains the largest ‖z‖ that is allowed, which is infinite for GEM."
+    )
+    return Finding(judge([has_risen, has_gap]), numbers, (answer, *sentences, setting))
+
+
+def raises_acc() -> Finding:
+    """Compare GEM at the strength chosen for it with GEM at strength 0."""
+    found = {name: strength_effect(name) for name in MNIST}
+    estimates = [one for _, one in found.values()]
+    significant = dict(zip(MNIST, excluding_zero(estimates), strict=True))
+    checks, numbers, sentences = [], {}, []
+    for name, (q, one) in found.items():
+        assert one, "GEM is published with and without a strength"
+        checks.append(significant[name] and one.mean > 0)
+        numbers[f"{MNIST[name]}: ACC at q = {q:g} minus ACC at 0"] = one.mean
+        verdict = "significant" if significant[name] else "not significant"
+        sentences.append(
+            f"{MNIST[name]}: ACC at q = {q:g} minus ACC at 0 is {interval(one, 1)}, {verdict} ({one.seeds} seeds)."
+        )
+    return Finding(judge(checks), numbers, (*sentences, collapse_sentence()))
+
+
+def collapse_sentence() -> str:
+    """Say from which sum of strengths on ACC of the exact solver collapses on MNIST, with seed 0."""
+    runs = [runs_of_choice(name) for name in MNIST]
+    exact = [(total, acc) for of in runs for total, acc in of.loc[of["solver"] != "approx", ["total", "acc"]].to_numpy()]
+    best = max(acc for _, acc in exact)
+    harmless = max(total for total, acc in exact if acc > best / 2)
+    low, high = ([acc for total, acc in exact if (total > harmless) == is_above] for is_above in (True, False))
+    least = min(total for total, _ in exact if total > harmless)
+    return (
+        f"Much larger strengths hurt: with seed 0, ACC is {span(low, 0)} % in all {len(low)} runs of "
+        f"the exact solver in which the strengths of all memory rows add up to {least:g} or more, and {span(high, 0)} % in "
+        f"the {len(high)} runs with {harmless:g} or less."
+    )

@@ -1,0 +1,205 @@
+"""Write the tables and claims of docs/reproduction.md from the published results: `python -m studies.reproduction`.
+
+It also stores the answers to the claims for the page Paper. In the document, the text between the markers of a section
+(`<!-- table-1 -->` and `<!-- end -->`) is replaced; the rest is written by hand.
+"""
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from mgem_core.figures.paper_table import PAPER, SHIPPED, entries
+from mgem_core.paper import claims, published
+from mgem_core.paper.claims.evidence import MNIST, results
+from mgem_core.paper.differences import row_differences
+from mgem_core.paper.tables import MEASURES, TABLES, VALIDATION, Scale
+from mgem_core.text import MISSING, mean_and_error, signed
+
+FILE = Path(__file__).parents[1] / "docs" / "reproduction.md"
+SECTION = re.compile(r"<!-- (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
+WIDTH = 136
+SHORT = ("table-1-cifar", "table-2-digit-five", "table-2-pacs")
+SEARCHED = ("single", "independent", "ewc", "mer", "agem", "er", "gem")
+EXTRA = {"ewc": "ewc_lambda", "mer": "mer_beta"}  # what was searched besides the learning rate
+STRENGTHS = (0.0, 0.3, 1.0, 3.0)
+
+
+def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return the lines of a table."""
+    head = [*head]
+    return [f"| {' | '.join(cells)} |" for cells in (head, *([["---"] * len(head)]), *rows)]
+
+
+def compact(mean: float, error: float) -> str:
+    """Write a mean and its error without spaces, because the tables are wide."""
+    return mean_and_error(mean, error).replace(" ", "")
+
+
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """Write seeds: 1–6, or 0, 2, 3 if some are missing."""
+    is_range = len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1
+    return f"{seeds[0]}–{seeds[-1]}" if is_range else ", ".join(map(str, seeds))
+
+
+def printed_and_ours(name: str, scale: Scale) -> list[str]:
+    """Return the paper's cells and ours, row by row; ours are bold where the 95 % CI of the difference excludes zero."""
+    table = TABLES[name]
+    head = [table.title.partition(" · ")[2], "paper: ACC", "FWD", "BWD", "ours: ACC", "FWD", "BWD", "q", "lr", "seeds"]
+    rows: dict[str, dict[str, list[str]]] = {}
+    for entry in entries(table, scale, {SHIPPED: published.read(name)[0]}):
+        texts = {name: compact(*entry.cells[name]) if name in entry.cells else MISSING for name in MEASURES}
+        clear = {name for name, found in entry.differences.items() if found.is_clear}
+        cells = [f"**{text}**" if name in clear else text for name, text in texts.items()]
+        of_row = rows.setdefault(f"{entry.row.label}†" if entry.row.note else entry.row.label, {})
+        of_row[entry.source] = cells
+        if entry.result:
+            config = entry.result.config
+            q = f"{config.strength:g}" if config.method == "gem" else MISSING
+            of_row["how"] = [q, f"{config.lr:g}", seeds_in_words(entry.result.seeds)]
+    nothing = [MISSING] * 3
+    parts = (PAPER, SHIPPED, "how")
+    cells_of = [[label, *(text for part in parts for text in of_row.get(part, nothing))] for label, of_row in rows.items()]
+    notes = [f"\n† {note}" for note in dict.fromkeys(row.note for row in table.rows if row.note)]
+    return [*markdown(head, cells_of), *notes]
+
+
+def table_1() -> list[str]:
+    return [*printed_and_ours("table-1-permutations", "paper"), "", *printed_and_ours("table-1-rotations", "paper")]
+
+
+def short_scale() -> list[str]:
+    """Return the ACC of every row and benchmark at the short scale, and the number of seeds."""
+    found = {name: results(name, "short") for name in SHORT}
+    rows = []
+    for row in TABLES[SHORT[0]].rows:
+        of_row = [of.get(row.label) for of in found.values()]
+        acc = [(one.means["acc"], len(one.seeds)) if one else None for one in of_row]
+        rows.append([row.label, *(f"{compact(one[0].mean, one[0].error)} ({one[1]})" if one else MISSING for one in acc)])
+    return markdown(["ours: ACC (seeds)", *(TABLES[name].title.partition(" · ")[2] for name in SHORT)], rows)
+
+
+def minus_gem() -> list[str]:
+    """Return ACC and BWD minus those of GEM within seeds; bold where the difference is significant."""
+    found = {(table, measure): row_differences(results(table), measure) for table in MNIST for measure in ("acc", "bwd")}
+    head = ["minus GEM", *(f"{MNIST[table].partition(' ')[2]}: {measure.upper()}" for table, measure in found)]
+    rows = []
+    for row in TABLES["table-1-permutations"].rows:
+        of_row = [of.get(row.label) for of in found.values()]
+        texts = []
+        for one in of_row:
+            e = one.estimate if one else None
+            text = f"{signed(e.mean, 2)} ({signed(e.low, 2)} to {signed(e.high, 2)})" if e else MISSING
+            texts.append(f"**{text}**" if one and one.significant else text)
+        if any(of_row):
+            rows.append([row.label, *texts])
+    return markdown(head, rows)
+
+
+def chosen_on(name: str, scale: Scale) -> pd.DataFrame:
+    """Return the runs of seed 0 at this scale, on whose held-out images settings were chosen."""
+    runs, fields = published.read(name)[0], TABLES[name].scale(scale)
+    of_scale = (runs["tasks"] == fields["tasks"]) & (runs["iterations"] == fields["iterations"])
+    return runs[of_scale & (runs["seed"] == 0) & (runs["validation"] == VALIDATION)].drop_duplicates("configuration")
+
+
+def in_bold(values: pd.Series, texts: list[str]) -> list[str]:
+    return [f"**{text}**" if value == values.max() else text for value, text in zip(values, texts, strict=True)]
+
+
+def rates() -> list[str]:
+    """Return the validation accuracies of the learning rates that were tried, at the best λ or β; the best in bold."""
+    scales: dict[str, Scale] = {**dict.fromkeys(MNIST, "paper"), **dict.fromkeys(SHORT[:2], "short")}
+    rows = []
+    for method in SEARCHED:
+        cells = [_rates(chosen_on(name, scale), method) for name, scale in scales.items()]
+        labels = {"agem": "A-GEM", "gem": "GEM, q = 0.3", "single": "Single", "independent": "Independent"}
+        rows.append([labels.get(method, method.upper()), *(cell or MISSING for cell in cells)])
+    return markdown(["method", *(TABLES[name].title.partition(" · ")[2] for name in scales)], rows)
+
+
+def _rates(runs: pd.DataFrame, method: str) -> str:
+    runs = runs[runs["method"] == method]
+    if method == "gem":
+        runs = runs[(runs["label"] == "GEM") & (runs["strength"] == 0.3)]
+    extra = EXTRA.get(method)
+    best = runs.groupby("lr")["validation_acc"].transform("max")
+    runs = runs[runs["validation_acc"] == best].drop_duplicates("lr").sort_values("lr")
+    more = [f" ({value:g})" for value in runs[extra]] if extra else [""] * len(runs)
+    each = zip(runs["lr"], more, runs["validation_acc"], strict=True)
+    return ", ".join(in_bold(runs["validation_acc"], [f"{lr:g}{other}: {acc:.1f}" for lr, other, acc in each]))
+
+
+def strengths() -> list[str]:
+    """Return the validation accuracies of the strengths that were tried on MNIST at the rate 0.1, the best in bold."""
+    runs = {name: chosen_on(name, "paper") for name in MNIST}
+    of = {name: found[(found["method"] == "gem") & (found["lr"] == 0.1)] for name, found in runs.items()}
+    rows = []
+    for label in dict.fromkeys(label for found in of.values() for label in found["label"]):
+        cells = []
+        for found in of.values():
+            accuracies = found[found["label"] == label].set_index("strength")["validation_acc"].reindex(STRENGTHS)
+            cells += in_bold(accuracies, [MISSING if pd.isna(value) else f"{value:.1f}" for value in accuracies])
+        rows.append([label, *cells])
+    head = [f"{title.partition(' ')[2]}: q = {q:g}" for title in MNIST.values() for q in STRENGTHS]
+    return markdown(["method", *head], rows)
+
+
+def figure_4() -> list[str]:
+    """Return the time of a step and the peak memory of every network and method."""
+    runs = published.read("figure-4")[0]
+    runs = runs.assign(kind=runs["label"].str.partition("(")[0])
+    kinds = list(dict.fromkeys(runs["kind"]))
+    rows = []
+    for network, of in runs.groupby("network", sort=False):
+        by_kind = of.set_index("kind")
+        texts = [f"{by_kind['seconds_per_step'][k]:.2f} · {by_kind['peak_memory_mb'][k]:,.0f}" for k in kinds]
+        rows.append([str(network), *texts])
+    return markdown(["s per step · peak MB", *kinds], rows)
+
+
+def all_claims() -> list[str]:
+    """Return every claim with its verdict, the paper's evidence and what we find."""
+    lines: list[str] = []
+    for claim, finding in claims.findings():
+        head = f"**{claim.claim}** *{finding.verdict.capitalize()}.* Paper: {claim.evidence}"
+        lines += ["", *textwrap.wrap(head, WIDTH, break_long_words=False, break_on_hyphens=False), ""]
+        lines += paragraphs(finding.sentences)
+    return lines[1:]
+
+
+def paragraphs(sentences: Iterable[str]) -> list[str]:
+    """Return a list in Markdown, one item per sentence."""
+    options = {"initial_indent": "- ", "subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
+    return [line for one in sentences for line in textwrap.wrap(one, WIDTH, **options)]  # type: ignore[arg-type]
+
+
+SECTIONS: dict[str, Callable[[], list[str]]] = {
+    "table-1": table_1,
+    "minus-gem": minus_gem,
+    "rates": rates,
+    "strengths": strengths,
+    "short-scale": short_scale,
+    "figure-4": figure_4,
+    "claims": all_claims,
+}
+
+
+def filled(text: str) -> str:
+    """Return the document with every section computed again."""
+    return SECTION.sub(lambda found: _section(found["name"]), text)
+
+
+def _section(name: str) -> str:
+    return "\n".join([f"<!-- {name} -->", "", *SECTIONS[name](), "", "<!-- end -->"])
+
+
+def main() -> None:
+    claims.store()
+    FILE.write_text(filled(FILE.read_text()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Claims of the paper: verdicts and sentences are computed from published results."""
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from mgem_core.paper import claims
+from mgem_core.paper.claims import accuracy, evidence, solver, strength, theory
+from mgem_core.paper.claims.evidence import FOLDER, judge, listed, span
+from mgem_core.paper.published import studies
+
+
+@pytest.mark.parametrize(
+    ("checks", "verdict"),
+    [
+        ([True, True], "holds"),
+        ([True, False], "holds in part"),
+        ([True, None], "holds in part"),
+        ([False, False], "does not hold"),
+        ([False, None], "does not hold"),
+        ([None], "undecided"),
+        ([], "undecided"),
+    ],
+)
+def test_verdict_follows_from_the_checks(checks, verdict):
+    assert judge(checks) == verdict
+
+
+def test_every_claim_has_finite_numbers_and_whole_sentences():
+    for claim, finding in claims.findings():
+        assert finding.numbers, claim.claim
+        assert all(math.isfinite(value) for value in finding.numbers.values()), claim.claim
+        assert all(sentence[0].isupper() or sentence[0] in "a⟨" for sentence in finding.sentences)
+        assert all(sentence.endswith(".") and "nan" not in sentence for sentence in finding.sentences), claim.claim
+
+
+def test_stored_answers_are_up_to_date():
+    """If this fails, run `python -m studies.reproduction`."""
+    assert claims.read_stored() == claims.compute()
+
+
+def test_answers_are_computed_again_after_published_results_have_changed(folder, monkeypatch):
+    monkeypatch.setattr(claims, "FOLDER", folder)
+    monkeypatch.setattr(claims, "STORED", folder / "findings.json")
+    assert claims.read_stored()
+    change_study(folder, "step-times", lambda row: row.update(minimum=2.0, median=2.1))
+    assert claims.read_stored() is None
+    assert {claim.find.__name__: found.verdict for claim, found in claims.findings()}["splits_time"] == "holds"
+
+
+def test_verdicts_of_the_published_results():
+    found = {claim.find.__name__: finding.verdict for claim, finding in claims.findings()}
+    assert found == {
+        "backward_transfer": "holds in part",
+        "raises_acc": "holds in part",
+        "better_frontier": "holds in part",
+        "mgem_beats_gem": "does not hold",
+        "approx_time": "holds in part",
+        "approx_beats_gem": "does not hold",
+        "closed_form": "does not hold",
+        "proposition_2_modules": "holds in part",
+        "proposition_2_splits": "does not hold",
+        "floor_is_margin": "does not hold",
+        "splits_time": "does not hold",
+        "architectures": "undecided",
+        "mer_is_best": "holds in part",
+    }
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A copy of the published results, which claims read instead."""
+    copy = tmp_path / "published"
+    shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    for module in (evidence, accuracy, solver):
+        monkeypatch.setattr(module, "FOLDER", copy)
+    monkeypatch.setattr(studies, "FILE", copy / "studies.json")
+    return copy
+
+
+def change_runs(path, change):
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        change(line)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def change_study(folder, name, change):
+    content = json.loads((folder / "studies.json").read_text())
+    for row in content[name]["results"]:
+        change(row)
+    (folder / "studies.json").write_text(json.dumps(content))
+
+
+def test_other_accuracies_give_another_verdict_and_sentence(folder):
+    def raise_finer(line):
+        if line["label"] in ("d-mGEM(2)", "p-mGEM(4)", "md-GEM(4,2)"):
+            line["acc"], line["bwd"] = line["acc"] + 5, line["bwd"] + 5
+
+    before = accuracy.mgem_beats_gem()
+    change_runs(folder / "table-1-rotations.jsonl", raise_finer)
+    after = accuracy.mgem_beats_gem()
+    assert (before.verdict, after.verdict) == ("does not hold", "holds in part")
+    name = "MNIST Rotations, d-GEM: ACC minus that of GEM"
+    assert after.numbers[name] == pytest.approx(before.numbers[name] + 5)
+    assert any(f"{after.numbers[name]:+.2f}" in sentence for sentence in after.sentences)
+    change_runs(folder / "table-1-permutations.jsonl", raise_finer)
+    assert accuracy.mgem_beats_gem().verdict == "holds"
+
+
+def test_networks_that_learned_are_compared(folder):
+    def learn(line):
+        line["acc"] += 30 if line["label"].startswith("md-GEM") else 20
+
+    change_runs(folder / "figure-4.jsonl", learn)
+    assert accuracy.architectures().verdict == "holds"
+
+
+def test_other_times_give_another_verdict(folder):
+    change_study(folder, "step-times", lambda row: row.update(minimum=2.0, median=2.1))
+    assert solver.splits_time().verdict == "holds"
+    assert "2.00 to 2.10" in solver.splits_time().sentences[0]
+
+
+def test_orthogonal_rows_are_recognised(folder):
+    change_study(folder, "row-cosines", lambda row: row.update(same_task=0.01, different_tasks=0.02))
+    assert solver.closed_form().verdict == "holds in part"
+
+
+def test_without_counterexamples_the_propositions_hold(folder):
+    change_study(folder, "counterexamples", lambda row: row.update(product=1.0))
+    finders = (theory.proposition_2_modules, theory.proposition_2_splits, theory.floor_is_margin)
+    assert [find().verdict for find in finders] == ["holds"] * 3
+
+
+def test_a_gap_between_memory_and_past_task_is_recognised(folder):
+    change_study(folder, "generalisation", lambda row: row.update(truth=row["truth"] - 0.2))
+    assert strength.backward_transfer().verdict == "holds"
+
+
+def test_a_range_of_equal_numbers_is_one_number():
+    assert span([1.04, 0.96], 1) == "1.0"
+    assert span([-1.5, 2.0], 1, " %") == "−1.5 to 2.0 %"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+
+
+def test_claims_need_no_torch():
+    code = "import sys; from mgem_core.paper import claims; claims.compute(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
