@@ -85,10 +85,10 @@ def test_the_marker_is_dragged_along_its_curve_and_boundaries_of_modules_along_t
     assert lens.evaluate(f"{STATE}.moduleOf.join('')") == "001122"
 
 
-def test_the_difference_to_gem_is_told_with_its_interval_and_never_for_gem_itself(lens):
+def test_difference_to_gem_has_an_interval(lens):
     words = lens.locator(".lens .words")
     expect(words).to_contain_text("6 seeds")
-    expect(words).to_contain_text("95 %:")
+    expect(words).to_contain_text("95 % CI")
     lens.get_by_label("Splits", exact=True).fill("0")
     expect(words).to_contain_text("This is GEM itself")
     lens.get_by_role("button", name="cosine", exact=True).click()
@@ -117,7 +117,9 @@ def test_rules_of_gradient_surgery_are_points_and_curves_that_follow_modules_and
     expect(lens.locator(".lens path.rule")).to_have_count(0)
 
 
-@pytest.mark.parametrize(("seeds", "sentence"), [(1, "nothing is claimed"), (3, "it takes at least 4 to tell")])
+@pytest.mark.parametrize(
+    ("seeds", "sentence"), [(1, "nothing is claimed"), (3, "at least 4 seeds are needed to compare them")]
+)
 def test_with_few_seeds_no_difference_is_claimed(lens, seeds, sentence):
     lens.evaluate(
         """(seeds) => {
@@ -135,7 +137,7 @@ def test_recordings_of_other_loops_are_opened_from_files(lens, tmp_path):
     lens.get_by_text("Open files", exact=True).click()
     chooser = lens.locator("input[type=file]")
     chooser.set_input_files([file_of(0), file_of(1)])
-    expect(lens.locator(".lens .words")).to_contain_text("it takes at least 4 to tell")
+    expect(lens.locator(".lens .words")).to_contain_text("at least 4 seeds are needed to compare them")
     expect(lens.get_by_role("button", name="Train this", exact=True)).to_have_count(0)
     other = tmp_path / "other.lens"
     other.write_text("no recording")

@@ -39,16 +39,16 @@ export function differenceInWords(lens, chosen, gem) {
     return `${name} and GEM have no range of retention in common here, so they cannot be compared.`;
   if (seeds < LEAST_SEEDS) {
     const each = found.values.map((value) => `${signed(value)} %`).join(", ");
-    const enough = `it takes at least ${LEAST_SEEDS} to tell`;
+    const enough = `at least ${LEAST_SEEDS} seeds are needed to compare them`;
     return `At equal ⟨g_s,z⟩, the difference in ⟨g_t,z⟩ to GEM is ${each} in ${seeds} seeds; ${enough}.`;
   }
   const where = found.common >= 0.75 ? "" : `, over the ${Math.round(100 * found.common)} % of the range that both cover`;
-  const interval = `95 %: ${signed(found.low)} … ${signed(found.high)}, ${seeds} seeds`;
+  const interval = `95 % CI ${signed(found.low)} to ${signed(found.high)}, ${seeds} seeds`;
   const size = `${Math.abs(found.mean).toFixed(2)} % ${found.mean > 0 ? "larger" : "smaller"} than GEM’s`;
   const verdict =
     found.low > 0 || found.high < 0
       ? ". The interval is that of a single comparison: among many, some look good by chance."
-      : ": no difference can be told.";
+      : ": not significant.";
   const result = `${size}${where} (${interval})${verdict}`;
   return `At equal ⟨g_s,z⟩ (retention), ⟨g_t,z⟩ (learning) of ${name} is on average ${result}`;
 }
