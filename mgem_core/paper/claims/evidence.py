@@ -10,6 +10,7 @@ import pandas as pd
 from mgem_core.analysis import aggregate, paired
 from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.paired import Estimate, estimate
+from mgem_core.learners import METHOD_OF_FAMILY
 from mgem_core.paper import published
 from mgem_core.paper.selection import Result, find_result
 from mgem_core.paper.tables import TABLES, Scale
@@ -66,7 +67,7 @@ def runs_of_choice(table: str) -> pd.DataFrame:
     """
     runs = published.read(table, FOLDER)[0]
     scale = TABLES[table].paper
-    is_chosen = (runs["method"] == "gem") & (runs["seed"] == 0) & (runs["tasks"] == scale["tasks"])
+    is_chosen = (runs["method"] == METHOD_OF_FAMILY["GEM"]) & (runs["seed"] == 0) & (runs["tasks"] == scale["tasks"])
     chosen = runs[is_chosen & (runs["iterations"] == scale["iterations"])]
     return chosen.assign(total=chosen["strength"].astype(float) * chosen["splits"] * (chosen["tasks"] - 1))
 
