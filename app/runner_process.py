@@ -51,7 +51,7 @@ def keep_runner_alive() -> None:
     elif _code_has_changed():
         st.warning("The code was edited after this dashboard started. Restart the dashboard before you launch more runs.")
     elif session.get_store().has_current_requests() and (reason := reason_to_wait(_wanted_runner())):
-        st.info(escape_markdown(reason))
+        st.info(escape_markdown(f"{reason} {current_problem()}"))
     elif problem := current_problem():
         st.error(escape_markdown(problem))
 

@@ -141,7 +141,7 @@ def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner, wor
                 wanted = replace(wanted, pool="")
             if process is None or process.poll() is not None:  # if the runner has died, another one continues
                 process = ensure_runner(*runner, wanted=wanted) or process
-            if (current := reason_to_wait(wanted) or current_problem()) != problem:
+            if (current := f"{reason_to_wait(wanted)} {current_problem()}".strip()) != problem:
                 problem = current
                 clear = "\r\033[K" if live else ""
                 if problem:

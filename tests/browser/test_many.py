@@ -18,6 +18,12 @@ pytestmark = pytest.mark.slow
 SHORT = ["--tasks", "2", "--iterations", "30", "--memory", "20", "--probe-every", "10"]
 
 
+@pytest.fixture(autouse=True)
+def data_of_server(monkeypatch, home):
+    """Give commands the data folder of the server: another one is another version, with its own runner."""
+    monkeypatch.setenv("MGEM_DATA", str(home / "no-data"))
+
+
 def test_concurrent_commands_and_dashboard(page, server, home):
     open_address(page, f"{server}/explore")
     seeds = ("0,1,2,3", "2,3,4,5", "4,5,6,7", "6,7,0,1")
