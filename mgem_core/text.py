@@ -1,7 +1,7 @@
 """Format numbers and counts for people: on the command line, on the pages and in files."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isnan
 from typing import Any
 
@@ -43,6 +43,12 @@ def strength(q: Any) -> str:
 def pluralize(count: int, noun: str) -> str:
     """Format as 1 run or 1,080 runs."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def name_seeds(seeds: Iterable[int]) -> str:
+    """Format as seed 0, or seeds 1, 2."""
+    names = [str(seed) for seed in sorted(seeds)]
+    return f"seed{'' if len(names) == 1 else 's'} {', '.join(names)}"
 
 
 def duration(seconds: float) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mgem_core import RunConfig, networks, run
 from mgem_core.analysis import paired
+from mgem_core.analysis.significance import Estimate
 from mgem_core.events import Snapped
 from mgem_core.lens.answers import answers
 from mgem_core.lens.recordings import Recording
@@ -75,10 +76,8 @@ def main() -> None:
 def _result(verdict: paired.Verdict) -> dict[str, Any]:
     """Return the difference from GEM in percent; without one, the lines have no common range of ⟨g_s,z⟩."""
     found = verdict.at_equal_x
-    numbers = (
-        {"mean": found.mean, "low": found.low, "high": found.high} if found else dict.fromkeys(("mean", "low", "high"))
-    )
-    return {**numbers, "seeds": len(verdict.seeds), "significant": verdict.distinguishable}
+    numbers = found._asdict() if found else dict.fromkeys(Estimate._fields)
+    return {**numbers, "interpolation": verdict.interpolation, "not_rising": verdict.not_rising}
 
 
 def _cell(verdict: paired.Verdict) -> str:
@@ -86,7 +85,7 @@ def _cell(verdict: paired.Verdict) -> str:
     if found is None:
         return "no common range"
     text = f"{signed(found.mean, 2)} ({signed(found.low, 2)} to {signed(found.high, 2)})"
-    return f"**{text}**" if verdict.distinguishable else text
+    return f"**{text}**" if verdict.significant else text
 
 
 if __name__ == "__main__":

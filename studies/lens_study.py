@@ -19,6 +19,7 @@ from scipy.stats import spearmanr
 from mgem_core.analysis import aggregate, frames, paired
 from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.measurements import read_measurements
+from mgem_core.analysis.significance import estimate
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.lens import recordings
 from mgem_core.lens.answers import answers
@@ -102,7 +103,7 @@ def rho(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def interval(values: Sequence[float], digits: int = 2) -> str:
-    if (found := paired.estimate(np.array(values))) is None:
+    if (found := estimate(np.array(values))) is None:
         return MISSING
     low, high = max(found.low, -1.0), min(found.high, 1.0)
     return f"{found.mean:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})".replace("-", "−")

@@ -3,23 +3,23 @@
 //
 // v(q) of a module is piecewise linear in the strength q. A path is { start [J], v0 [J·C], v1 [J·C] }: from the strength
 // start[j] on, v = v0[j] + q · v1[j]. Matrices are flat arrays, row by row.
-const RIDGE = 1e-7;
 const NO_SLOPE = 1e-13; // relative: slopes below it are rounding errors
-export const VIOLATED = -1e-12; // the cosine of g and a row below which g violates it
 
 // A [C, C] and b [C] of the memory rows, weights [C]: the strength of each row at q = 1, squaredNorm: ‖g‖² in this module.
-// restriction: { solver, strength_kind, trigger, ridge, ridge_kind }, as in mgem_core/restriction/restriction.py
+// restriction: { solver, strength_kind, trigger, ridge, ridge_kind, violated }, see mgem_core/restriction/restriction.py
 export function dualPath(A, b, weights, restriction, squaredNorm) {
   const C = b.length;
   // With a margin, v = 0 wherever nothing is violated, so the trigger changes nothing.
-  if (restriction.trigger === "violation" && restriction.strength_kind === "dual-floor" && !violates(A, b, squaredNorm)) {
+  const canSkip = restriction.trigger === "violation" && restriction.strength_kind === "dual-floor";
+  if (canSkip && !violates(A, b, squaredNorm, restriction.violated)) {
     return { start: new Float64Array(1), v0: new Float64Array(C), v1: new Float64Array(C) };
   }
   return restriction.solver === "approx" ? approxPath(A, b, weights, restriction) : exactPath(A, b, weights, restriction);
 }
 
-function violates(A, b, squaredNorm) {
-  return b.some((product, c) => product < VIOLATED * Math.sqrt(Math.max(A[c * b.length + c] * squaredNorm, 0)));
+// violated: the cosine of g and a row below which g violates it.
+function violates(A, b, squaredNorm, violated) {
+  return b.some((product, c) => product < violated * Math.sqrt(Math.max(A[c * b.length + c] * squaredNorm, 0)));
 }
 
 // v = max(−(b − γ) / diag(A), floor), row by row; rows of zeros keep v = floor.
@@ -48,7 +48,7 @@ function approxPath(A, b, weights, { strength_kind }) {
   return { start: Float64Array.from(start), v0, v1 };
 }
 
-export function exactPath(A, b, weights, { strength_kind, ridge = RIDGE, ridge_kind = "relative" }) {
+export function exactPath(A, b, weights, { strength_kind, ridge, ridge_kind }) {
   const C = b.length, hasFloor = strength_kind === "dual-floor";
   const norm = b.map((_, c) => Math.sqrt(Math.max(A[c * C + c], 0)));
   const inverse = norm.map((length) => (length > 0 ? 1 / length : 0));

@@ -27,6 +27,11 @@ class PageSelection(Selection):
         subject = (*self.subject, self.view.errors)
         return cast("pd.DataFrame", session.read_once("points", self.store, subject, super().points))
 
+    def best_points(self) -> tuple[pd.DataFrame, frozenset[int]]:
+        subject = (*self.subject, self.view.errors)
+        read = super().best_points
+        return cast("tuple[pd.DataFrame, frozenset[int]]", session.read_once("best points", self.store, subject, read))
+
     def runs_to_compare(self) -> pd.DataFrame:
         read = super().runs_to_compare
         return cast("pd.DataFrame", session.read_once("runs to compare", self.store, self.subject, read))

@@ -20,14 +20,13 @@ from explore.sweep_controls import resume_sweep
 from explore.verdicts import show_verdicts
 from mgem_core import UsageError
 from mgem_core.analysis.aggregate import View
-from mgem_core.analysis.choice import best_by_validation
 from mgem_core.analysis.progress import SweepProgress, sweep_progress
 from mgem_core.figures import FIGURES, Figure, PlainFigure, mark_points
 from mgem_core.figures.style import line_styles
 from mgem_core.learners import METHOD_OF_FAMILY, shares_network
 from mgem_core.runner.work import default_workers
 from mgem_core.store import Store, describe_waiting
-from mgem_core.text import duration, pluralize
+from mgem_core.text import duration, name_seeds, pluralize
 
 MOST_ERRORS = 3  # number of errors shown without a click
 PLOT_HEIGHT = 420  # pixels, unless the figure sets its height
@@ -53,7 +52,7 @@ def show_results(store: Store, sweep: int, view: View, plots: list[str]) -> None
             show_plot(selection, FIGURES[name], selected, marked)
     show_lines_without_points(points)
     show_verdicts(selection)
-    show_table(points, view, selected, marked)
+    show_table(selection, points, selected, marked)
 
 
 def show_lines_without_points(points: pd.DataFrame) -> None:
@@ -90,11 +89,17 @@ def show_plot(selection: PageSelection, figure: Figure, selected: list[str], mar
     components.show_plot(shown, figure.name, description, selected, select_points, revision, height)
 
 
-def show_table(points: pd.DataFrame, view: View, selected: list[str], marked: list[str]) -> None:
+def show_table(selection: PageSelection, points: pd.DataFrame, selected: list[str], marked: list[str]) -> None:
     """Show the selected configurations, or all; with the view's option, only the best of each line by validation."""
-    shown = points[points["key"].isin(selected)] if selected else points
-    if view.strengths == "validation":
-        shown = best_by_validation(shown)
+    shown = points
+    if selection.view.strengths == "validation":
+        shown, chosen_on = selection.best_points()
+        if chosen_on:
+            st.caption(
+                f"Strengths are chosen on held-out images of {name_seeds(chosen_on)}; means are over the other seeds."
+            )
+    if selected:
+        shown = shown[shown["key"].isin(selected)]
     if selected:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(shown)} of {len(points)} configurations, as selected in the plots.")

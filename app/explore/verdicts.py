@@ -7,50 +7,76 @@ from text import escape_markdown
 
 from explore.page_selection import PageSelection
 from mgem_core.analysis import aggregate, paired
-from mgem_core.analysis.paired import LEAST_SEEDS, Estimate, Verdict
+from mgem_core.analysis.aggregate import Axes
+from mgem_core.analysis.paired import Verdict
+from mgem_core.analysis.significance import LEAST_SEEDS, SEEDS_NEEDED, Estimate
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
 from mgem_core.text import pluralize
 
-MORE_SEEDS = 3  # that one click adds
-COLUMNS = {  # estimates of a verdict → titles of the table's columns
-    "at_equal_x": "learned at equal retention, %",
+FEW_SEEDS = 3  # that one click adds if there are too few for a comparison
+MOST_ADDED = 24  # seeds that one click adds at most
+LEARNED: dict[Axes, str] = {"unit": "learned at equal retention, per ‖z‖, %", "raw": "learned at equal retention, raw, %"}
+LEARNED["cosine"] = "learned at equal retention, cosines, %"
+COLUMNS = {  # estimates of a verdict → titles of the table's columns, after the two of `LEARNED`
     "fwd_at_equal_bwd": "FWD at equal BWD",
     "acc": "ACC at equal q",
     "best_acc": "ACC at the best q",
 }
 EXPLANATION = (
     "Differences from {baseline} with 95 % confidence intervals, accuracies in points. Bold: significant after Holm's "
-    "correction over the lines. The best q is chosen on the other seeds. Equal q is not equal strength: a floor on each "
-    "of K splits restricts a step about K times as much."
+    "correction over the lines. One difference per line is tested: the first column or, where it is unknown, the last. "
+    "The best q is chosen on the first seed, and ACC is that of the other seeds. Equal q is not equal strength: a floor on "
+    "each of K splits restricts a step about K times as much."
 )
 
 
 def show_verdicts(selection: PageSelection) -> None:
-    """Show a sentence per line; if there are too few seeds, show how many are needed and a button that adds them."""
+    """Show a sentence per line, and a button that adds the seeds that a comparison needs."""
     store, view, rows = selection.store, selection.view, selection.runs_to_compare()
     if rows["line"].nunique() < 2:
         return
     has_baseline = view.baseline in set(rows["line"])  # false if all of its runs have failed since it was chosen
     baseline = view.baseline if has_baseline else aggregate.default_baseline(rows)
     subject = (*selection.subject, baseline)
-    verdicts = session.read_once("verdicts", store, subject, lambda: paired.compare(rows, baseline))
+    other_axes = aggregate.OTHER_AXES[view.axes]
+    verdicts = session.read_once("verdicts", store, subject, lambda: paired.compare(rows, baseline, other_axes))
     seeds = len(verdicts[0].seeds) if verdicts else 0
     if seeds >= LEAST_SEEDS:
         st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))
-        st.expander("All differences").markdown(differences_table(verdicts))
+        if branches := paired.about_branches(verdicts):
+            st.caption(branches)
+        st.expander("All differences").markdown(differences_table(verdicts, view.axes))
+        if more := seeds_to_add(verdicts):
+            _show_add_button(store, selection.sweep, more)
         return
     finished = f"{pluralize(seeds, 'seed')} {'has' if seeds == 1 else 'have'}" if seeds else "No seed has"
-    st.markdown(f"{finished} finished in every configuration. {paired.SEEDS_NEEDED}")
+    st.markdown(f"{finished} finished in every configuration. {SEEDS_NEEDED}")
     if rows["seed"].nunique() < LEAST_SEEDS:
-        st.button(f"Add {MORE_SEEDS} seeds", on_click=add_seeds, args=(store, selection.sweep))
+        _show_add_button(store, selection.sweep, FEW_SEEDS)
 
 
-def differences_table(verdicts: list[Verdict]) -> str:
-    """Return a Markdown table of all differences with 95 % confidence intervals; significant ones are bold."""
-    rows = ["| line | " + " | ".join(COLUMNS.values()) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
+def seeds_to_add(verdicts: list[Verdict]) -> int:
+    """Return how many more seeds the difference that is nearest to significance needs; 0 if it needs too many."""
+    needed = [verdict.seeds_needed for verdict in verdicts if not verdict.significant and verdict.main]
+    more = [number - len(verdicts[0].seeds) for number in needed if number]
+    return min([number for number in more if 0 < number <= MOST_ADDED], default=0)
+
+
+def _show_add_button(store: Store, sweep: int | None, count: int) -> None:
+    help = (
+        "Enough to find a difference as large as the seen one with 80 % probability, if it is real. Looking at the results "
+        "and then adding seeds finds a few more differences by chance than 5 %: see docs/significance.md."
+    )
+    st.button(f"Add {pluralize(count, 'seed')}", help=help, on_click=add_seeds, args=(store, sweep, count))
+
+
+def differences_table(verdicts: list[Verdict], axes: Axes = "unit") -> str:
+    """Return a Markdown table of all differences with 95 % confidence intervals; the significant ones are bold."""
+    columns = {"at_equal_x": LEARNED[axes], "at_equal_x_other": LEARNED[aggregate.OTHER_AXES[axes]], **COLUMNS}
+    rows = ["| line | " + " | ".join(columns.values()) + " |", "|---" * (len(columns) + 1) + "|"]
     for verdict in verdicts:
-        cells = [_cell(verdict.estimate(name), name in verdict.distinct) for name in COLUMNS]
+        cells = [_cell(verdict.estimate(name), verdict.significant and name == verdict.primary) for name in columns]
         rows.append(" | ".join([f"| {escape_markdown(verdict.line)}", *cells]) + " |")
     return "\n".join([*rows, "", EXPLANATION.format(baseline=escape_markdown(verdicts[0].baseline))])
 
@@ -63,10 +89,10 @@ def _cell(found: Estimate | None, is_significant: bool) -> str:
 
 
 @session.explain_errors
-def add_seeds(store: Store, sweep: int) -> None:
-    """Add a few seeds to the sweep, and launch their runs."""
+def add_seeds(store: Store, sweep: int, count: int) -> None:
+    """Add seeds to the sweep, and launch their runs."""
     found = store.sweep(sweep)
     if store.is_current() and found:
-        added = store.extend(sweep, SweepSpec.model_validate(found["spec"]).with_more_seeds(MORE_SEEDS))
+        added = store.extend(sweep, SweepSpec.model_validate(found["spec"]).with_more_seeds(count))
         runner_process.wake_runner()
         session.queue_toast(f"{pluralize(added, 'run')} added.")

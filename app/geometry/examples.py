@@ -26,7 +26,8 @@ def methods() -> list[dict[str, Any]]:
         config = RunConfig(**settings)
         name, style = family(config.label), of_family(family(config.label))
         look = {"label": config.label, "family": name, "color": style.color, "symbol": style.symbol}
-        found.append({**look, "modules": config.modules, "splits": config.splits, "solver": config.solver})
+        knobs = {"modules": config.modules, "splits": config.splits, "solver": config.solver}
+        found.append({**look, **knobs, "restriction": config.restriction.as_json()})
     return found
 
 

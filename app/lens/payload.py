@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from mgem_core import UsageError
+from mgem_core.analysis import curves, paired, significance
 from mgem_core.lens.answers import module_of, row_weights
 from mgem_core.lens.recordings import Recording, Snapshot, factors_of
-from mgem_core.lens.steps import Steps, check_finite, snapshots_by_task
+from mgem_core.lens.steps import CANCELLED, Steps, check_finite, snapshots_by_task
 from mgem_core.restriction import gram_factors, partition
 from mgem_core.restriction.restriction import Restriction
 
@@ -46,11 +47,12 @@ def payload(found: Sequence[Recording], title: str, source: str = "") -> dict[st
             f"These recordings have {numbers:,} numbers at one step of each task, and at most {MOST_AT_ALL:,} can be sent "
             f"to a browser; {remedy}."
         )
+    partitions = _partitions(first)
     return {
         "title": title,
         "source": source,
         "layers": [{"name": layer.name, "tensors": list(layer.tensors)} for layer in first.layers],
-        "partitions": _partitions(first),
+        "partitions": partitions,
         "recordings": [
             {
                 "name": recording.name,
@@ -61,7 +63,9 @@ def payload(found: Sequence[Recording], title: str, source: str = "") -> dict[st
         ],
         "used": _used(first, tasks[0], snapshots[0][tasks[0]]),
         "every": every,
-        "quantile": _quantile(len(found)),
+        "defaults": Restriction().as_json(),
+        "cancelled": CANCELLED,
+        "rule": _rule(len(found), len(partitions), snapshots[0][tasks[0]][0].sizes.shape[1]),
     }
 
 
@@ -104,8 +108,10 @@ def _used(recording: Recording, task: int, snapshots: Sequence[Snapshot]) -> dic
     return {"moduleOf": partition_of, "splits": setting.splits, "strength": strength, "restriction": setting.as_json()}
 
 
-def _quantile(seeds: int) -> float:
-    """Of Student's t, for 95 % intervals."""
-    from scipy.special import stdtrit  # takes a third of a second
-
-    return float(stdtrit(max(1, seeds - 1), 0.975))
+def _rule(seeds: int, partitions: int, splits: int) -> dict[str, Any]:
+    """Return the rule of significance for the comparisons of all partitions and splits to choose from with GEM."""
+    choices = partitions * sum(splits % divisor == 0 for divisor in range(1, splits + 1))
+    return {
+        **significance.for_browser(seeds, max(1, choices - 1)),
+        **{"places": curves.PLACES, "same": curves.SAME, "mostCommon": paired.MOST},
+    }

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
 from typing import Any, Literal, NamedTuple, get_args
@@ -36,6 +36,7 @@ CHOICES: dict[str, tuple[str, ...]] = {  # the allowed values of the fields of a
 }
 STATUS_GROUPS = {"finished": ["finished"], "active": ["running", "queued"], "failed": ["failed", "diverged"]}
 NO_RESULT = ("failed", "diverged", "cancelled")  # statuses of runs that ended without a result
+OTHER_AXES: dict[Axes, Axes] = {"unit": "raw", "raw": "unit", "cosine": "raw"}  # on which comparisons are made as well
 COLUMN = {"raw": 0, "unit": 3, "cosine": 6}  # index of x in Measurements.pairs; y on the full set and on the batch follow
 
 
@@ -48,7 +49,7 @@ class View:
     pair: tuple[int, int] | None = (0, 1)  # (s, t), counted from 0, as in the paper's figure; None: mean of all pairs
     after: int | None = None  # show the state after this many tasks; None: the current state
     gradient: Gradient = "full"  # y is ⟨g_t,z⟩ on the full training set, or ⟨g,z⟩ on the batch
-    errors: Errors = "within"  # error bars (standard errors within or between seeds), a faint line per seed, or none
+    errors: Errors = "between"  # error bars (standard errors over seeds or within seeds), a faint line per seed, or none
     measure: Measure = "acc"  # of the strength plot and the map; x and y are the axes of the frontier
     baseline: str = ""  # the line that the others are compared with; empty: `default_baseline`
     cells: Cells = "differences"  # of the map: differences to the baseline, or the values themselves
@@ -141,6 +142,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
         columns[name] = np.bincount(which, runs["status"].isin(statuses), len(configurations)).astype(int)
     has_ended = (runs["status"] == "finished" if view.after is None else runs["learned"] == view.after).to_numpy()
     seeds = runs["seed"].to_numpy()
+    in_pool = _of_main_method(runs, which)
     counted = "x" if has_ended.all() and runs["acc"].isna().all() else "acc"
     means: dict[str, np.ndarray] = {}
     for name in (*MEASURES, "validation_acc", "progress", "seconds"):
@@ -150,7 +152,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
         if name in MEASURES:
             values, is_shared = _select_shared_seeds(values, which, seeds, has_ended)
             means[name] = values
-            columns[f"{name}_within"] = _errors_within_seeds(values, which, seeds)
+            columns[f"{name}_within"] = _errors_within_seeds(values, which, seeds, in_pool)
         if name == "validation_acc":
             columns["validation_by_seed"] = [
                 {int(seeds[i]): float(values[i]) for i in members} for members in _members(which, ~np.isnan(values))
@@ -178,12 +180,15 @@ def runs_to_compare(runs: pd.DataFrame, measured: Mapping[int, Measurements], vi
     Two kinds of configurations are left out: those whose runs have all failed, diverged or been cancelled, and those with
     strengths per task whose mean is the strength of another configuration on the same line.
     """
-    frame = run_measures(runs, measured, view).explode("lines")
+    frame = run_measures(runs, measured, view)
+    others = run_measures(runs, measured, replace(view, axes=OTHER_AXES[view.axes]))
+    frame = frame.assign(x_other=others["x"], y_other=others["y"]).explode("lines")
     has_list = np.array([isinstance(q, list | tuple) for q in frame["q"]], bool)
     frame = frame.assign(line=frame["lines"], q=frame["q"].map(mean_strength), is_finished=frame["status"] == "finished")
     has_results = frame["status"].isin(["finished", "running", "queued"]).groupby(frame["configuration"]).transform("any")
     is_repeated = frame.groupby(["line", "q"], dropna=False)["configuration"].transform("nunique") > 1
-    return frame.loc[has_results & ~(is_repeated & has_list), ["line", "label", "q", "seed", "is_finished", *MEASURES]]
+    columns = ["line", "label", "q", "seed", "is_finished", *MEASURES, "x_other", "y_other", "validation_acc"]
+    return frame.loc[has_results & ~(is_repeated & has_list), columns]
 
 
 def mean_strength(q: float | Sequence[float]) -> float:
@@ -217,7 +222,7 @@ def _select_shared_seeds(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the values with NaN for seeds that are not shared, and whether each configuration has shared seeds.
 
-    Seeds differ much more than configurations do, so means over different seeds would show differences that do not exist.
+    Seeds often differ more than configurations do, so means over different seeds would show differences that do not exist.
     A seed is shared if it has ended with a value in every configuration in which any seed has. A configuration in which no
     seed has ended keeps all its values. If there is no shared seed, all configurations keep theirs.
     """
@@ -239,14 +244,20 @@ def _members(which: np.ndarray, chosen: np.ndarray) -> list[np.ndarray]:
     return np.split(rows, np.searchsorted(which[rows], np.arange(1, count + 1)))[:count]
 
 
-def _errors_within_seeds(values: np.ndarray, which: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+def _of_main_method(runs: pd.DataFrame, which: np.ndarray) -> np.ndarray:
+    """Return for each configuration whether it belongs to the method that has the most of them."""
+    methods = runs["method"].groupby(which).first()
+    return (methods == methods.value_counts().idxmax()).to_numpy() if len(methods) else np.empty(0, bool)
+
+
+def _errors_within_seeds(values: np.ndarray, which: np.ndarray, seeds: np.ndarray, in_pool: np.ndarray) -> np.ndarray:
     """Standard error per configuration over the seeds that all configurations with a value share; NaN below two seeds."""
     errors = np.full(which.max(initial=-1) + 1, np.nan)
     known = ~np.isnan(values)
     table = pd.DataFrame({"seed": seeds[known], "which": which[known], "value": values[known]})
     table = table.drop_duplicates(["seed", "which"]).pivot(index="seed", columns="which", values="value").dropna()
     if len(table) > 1:
-        errors[table.columns] = within_seed_errors(table.to_numpy())
+        errors[table.columns] = within_seed_errors(table.to_numpy(), in_pool[table.columns])
     return errors
 
 

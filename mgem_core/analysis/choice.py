@@ -35,18 +35,30 @@ def choose_configuration(finished: pd.DataFrame) -> Choice:
     return Choice(best, (seed,), len(compared))
 
 
-def best_by_validation(points: pd.DataFrame) -> pd.DataFrame:
-    """Keep one configuration per line of a frame of `aggregate.points`: the one that `choose_configuration` chooses.
+class BestStrengths(NamedTuple):
+    """The configurations to report, and the seeds that chose them, which are not reported."""
 
-    Configurations with a failed or diverged run are not chosen. A line with unfinished runs, or without held-out images,
-    keeps all its configurations.
+    configurations: frozenset[str]
+    chosen_on: frozenset[int]
+
+
+def best_by_validation(points: pd.DataFrame) -> BestStrengths:
+    """Choose one configuration per line of a frame of `aggregate.points`, as `choose_configuration` does.
+
+    Configurations with a failed or diverged run are not chosen. A line keeps all its configurations if it has unfinished
+    runs, no held-out images, or no seed besides the one that would choose.
     """
-    is_kept = pd.Series(True, index=points.index)
+    configurations: set[str] = set()
+    seeds: set[int] = set()
     for _, of in points.groupby("line", sort=False):
         candidates = of[(of["failed"] == 0) & of["validation_by_seed"].map(bool)]
-        if len(candidates) and not of["active"].any():
-            is_kept[of.index] = of["configuration"] == choose_configuration(_finished(candidates)).configuration
-    return points[is_kept]
+        if len(candidates) and not of["active"].any() and candidates["finished"].min() > 1:
+            choice = choose_configuration(_finished(candidates))
+            configurations.add(choice.configuration)
+            seeds.update(choice.chosen_on)
+        else:
+            configurations.update(of["configuration"])
+    return BestStrengths(frozenset(configurations), frozenset(seeds))
 
 
 def _finished(points: pd.DataFrame) -> pd.DataFrame:

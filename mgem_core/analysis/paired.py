@@ -1,7 +1,8 @@
-"""Compare lines with a baseline by paired differences within seeds: mean, 95 % confidence interval, significance.
+"""Compare lines with a baseline by differences within seeds: one verdict per line, and intervals for everything else.
 
-Differences between seeds are many times larger than differences between methods, so nothing is compared across seeds.
-Pure functions on frames with one row per run: line, q, seed, is_finished and the measures x, y, acc, fwd, bwd.
+Runs with the same seed share tasks, initial weights and batches, so their difference varies less than either of them where
+these matter; `significance.py` has the rule. Pure functions on frames with one row per run: line, q, seed, is_finished and
+the measures x, y, acc, fwd, bwd; also x_other and y_other on other axes, and validation_acc, where they are known.
 """
 
 from collections.abc import Sequence
@@ -10,43 +11,43 @@ from typing import NamedTuple, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from mgem_core.analysis.curves import (
+    LEAST_STRENGTHS,
+    CurveDifference,
+    Floats,
+    curve_difference,
+    interpolation_error,
+    is_rising,
+)
+from mgem_core.analysis.significance import (
+    LEAST_SEEDS,
+    SEEDS_NEEDED,
+    Estimate,
+    are_significant,
+    detectable,
+    estimate,
+    seeds_needed,
+)
 from mgem_core.text import pluralize, signed
 
-LEAST_SEEDS = 4  # with fewer shared seeds, nothing is called significant
-SEEDS_NEEDED = f"At least {LEAST_SEEDS} shared seeds are needed to compare them."
-LEVEL = 0.05
-INTERPOLATION_ERROR = 0.0025  # relative error of y, measured between the default strengths
 MOST = 0.75  # share of the range of x; if two lines have less of it in common, the sentence says how much
-GRID = 101  # number of values of x at which two curves are compared
-EXACT_SEEDS = 16  # up to this many seeds, all sign flips are tried; with more, SAMPLED_FLIPS of them
-SAMPLED_FLIPS = 65536
-ESTIMATES = ("at_equal_x", "fwd_at_equal_bwd", "acc", "fwd", "bwd", "best_acc")  # fields of Verdict
-Floats = NDArray[np.float64]
+ESTIMATES = ("at_equal_x", "at_equal_x_other", "fwd_at_equal_bwd", "acc", "fwd", "bwd", "best_acc")  # fields of Verdict
+MEASURES = ("q", "x", "y", "x_other", "y_other", "acc", "fwd", "bwd", "validation_acc")
 Table = dict[str, Floats]
 
 
-class Estimate(NamedTuple):
-    """A mean difference over seeds with its 95 % confidence interval (Student's t, plus the margin if there is one)."""
-
-    mean: float
-    low: float
-    high: float
-    p: float  # exact sign-flip test
-    p_t: float  # Student's t test; Holm's correction is applied to this one
-    seeds: int
-
-
 class Differences(NamedTuple):
-    """The difference of two lines in each shared seed."""
+    """The difference of two lines in each seed in which they can be compared."""
 
-    values: Floats  # [seeds]; NaN: unknown
-    margin: float = 0.0  # a smaller difference counts as none
+    values: Floats  # [seeds]
+    seeds: tuple[int, ...]  # positions of these seeds among the shared ones
     common: float = 1.0  # share of the range of x that both lines cover
+    interpolation: float = 0.0  # by how much interpolation between strengths may shift the mean
+    not_rising: int = 0  # seeds in which x of either line does not rise with every strength
 
     def estimate(self) -> Estimate | None:
-        return estimate(self.values, self.margin)
+        return estimate(self.values)
 
 
 @dataclass(frozen=True)
@@ -57,49 +58,126 @@ class Verdict:
     baseline: str
     seeds: tuple[int, ...]
     at_equal_x: Estimate | None  # in y, in percent of the baseline's y; None if the curves share no range of x
-    common: float  # share of the range of x that both curves cover
+    at_equal_x_other: Estimate | None  # the same on `other_axes`
     fwd_at_equal_bwd: Estimate | None  # in points
     acc: Estimate | None  # at equal strengths, in points; as are fwd and bwd
     fwd: Estimate | None
     bwd: Estimate | None
-    best_acc: Estimate | None  # at each line's best strength, chosen on other seeds
-    distinguishable: bool = False  # whether the decisive difference is significant
-    distinct: frozenset[str] = frozenset()  # names of all significant estimates, after Holm's correction
+    best_acc: Estimate | None  # each line at the strength chosen on the first seed, over the other seeds
+    common: float = 1.0  # share of the range of x that both curves cover
+    interpolation: float = 0.0  # percent: by how much interpolation between strengths may shift at_equal_x
+    not_rising: int = 0  # seeds in which x does not rise with every strength; only the rising branch is compared
+    other_axes: str = "raw"
+    significant: bool = False  # whether the primary difference is; the others have intervals only
     comparisons: int = 1  # number of lines compared with the baseline, for Holm's correction
 
     @property
-    def decisive(self) -> str:
-        """The name of the main estimate: at equal x or, if the curves share no range of x, ACC at the best strength."""
+    def primary(self) -> str:
+        """The name of the estimate with the verdict: at equal x or, without a common range, ACC at the best strength."""
         return "at_equal_x" if self.at_equal_x else "best_acc"
 
     def estimate(self, name: str) -> Estimate | None:
         return cast("Estimate | None", getattr(self, name))
 
+    @property
+    def main(self) -> Estimate | None:
+        return self.estimate(self.primary)
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true primary difference that these seeds would have found with 80 % probability."""
+        return detectable(self.main, self.comparisons) if self.main and self.main.seeds >= LEAST_SEEDS else None
+
+    @property
+    def seeds_needed(self) -> int | None:
+        """How many shared seeds would find a true difference as large as the primary one; None if more than 100."""
+        needed = seeds_needed(self.main, self.comparisons) if self.main else None
+        return needed and needed + len(self.seeds) - (self.main.seeds if self.main else 0)  # also those that choose
+
+
+def compare(runs: pd.DataFrame, baseline: str, other_axes: str = "raw") -> list[Verdict]:
+    """Compare every other line with the baseline, over the seeds that all lines share."""
+    seeds, tables = shared_tables(runs)
+    if baseline not in tables:
+        return []
+    verdicts = [_verdict(line, baseline, tables, seeds, other_axes) for line in tables if line != baseline]
+    significant = are_significant([verdict.main for verdict in verdicts])
+    return [
+        replace(verdict, significant=is_significant and not _may_be_interpolation(verdict), comparisons=len(verdicts))
+        for verdict, is_significant in zip(verdicts, significant, strict=True)
+    ]
+
+
+def _may_be_interpolation(verdict: Verdict) -> bool:
+    return verdict.at_equal_x is not None and abs(verdict.at_equal_x.mean) <= verdict.interpolation
+
 
 def in_words(verdict: Verdict) -> str:
-    """Describe a verdict in one sentence, or two if there are too few seeds."""
-    line, baseline, seeds, found = verdict.line, verdict.baseline, len(verdict.seeds), verdict.estimate(verdict.decisive)
-    if seeds < LEAST_SEEDS:
-        few = pluralize(seeds, "shared seed") if seeds else "no shared seed"
+    """Describe a verdict: the primary difference, whether it is significant, and if not, what would have been found."""
+    line, baseline, found = verdict.line, verdict.baseline, verdict.main
+    if len(verdict.seeds) < LEAST_SEEDS:
+        few = pluralize(len(verdict.seeds), "shared seed") if verdict.seeds else "no shared seed"
         return f"{line} and {baseline} have {few}. {SEEDS_NEEDED}"
     if found is None:
         return f"{line} and {baseline} cannot be compared: their curves have no common range of x, or a result is missing."
     more = "more" if found.mean > 0 else "less"
-    is_same = abs(found.mean) < 0.05 and not verdict.distinguishable  # the mean rounds to zero
-    interval = f"95 % CI {signed(found.low)} to {signed(found.high)}, {seeds} seeds"
+    unit = "%" if verdict.at_equal_x else "points"
+    is_same = abs(found.mean) < 0.05 and not verdict.significant  # the mean rounds to zero
+    of_all = "" if found.seeds == len(verdict.seeds) or not verdict.at_equal_x else f" of {len(verdict.seeds)}"
+    interval = f"95 % CI {signed(found.low)} to {signed(found.high)}, {found.seeds}{of_all} seeds"
     if verdict.at_equal_x:
         where = "" if verdict.common >= MOST else f", over the {100 * verdict.common:.0f} % of the range that both cover"
         amount = "as much as" if is_same else f"{abs(found.mean):.1f} % {more} than"
         sentence = f"At equal retention {line} learns {amount} {baseline}{where} ({interval})"
     else:
-        best = "at the best strength, chosen on other seeds"
+        chosen = f"strengths chosen on seed {verdict.seeds[0]}; " if found.seeds < len(verdict.seeds) else ""
         amount = "the same ACC as" if is_same else f"{abs(found.mean):.1f} points {more} ACC than"
-        sentence = f"{line} ends with {amount} {baseline} ({best}; {interval})"
-    if verdict.distinguishable:
-        return f"{sentence}: significant."
-    excludes_zero = found.low > 0 or found.high < 0  # the interval of a single comparison, before Holm's correction
-    correction = f" after correction for {verdict.comparisons} comparisons" if excludes_zero else ""
-    return f"{sentence}: not significant{correction}."
+        sentence = f"{line} ends with {amount} {baseline} ({chosen}{interval})"
+        if found.seeds < LEAST_SEEDS:
+            return f"{sentence}. One more shared seed is needed to compare them, because the first one chooses strengths."
+    if verdict.significant:
+        return f"{sentence}: significant.{_on_other_axes(verdict)}"
+    return f"{sentence}: not significant{_reason(verdict)}. {_power(verdict, unit, is_same)}"
+
+
+def _reason(verdict: Verdict) -> str:
+    """Explain why a difference is not significant although its interval excludes zero."""
+    found = verdict.main
+    if found is None or found.low <= 0 <= found.high:
+        return ""
+    if _may_be_interpolation(verdict):
+        return f", because interpolation between strengths may shift it by {verdict.interpolation:.1f} %"
+    return f" after correction for {verdict.comparisons} comparisons"
+
+
+def _power(verdict: Verdict, unit: str, is_same: bool) -> str:
+    """Say which true difference would have been found, and how many seeds one as large as this would need."""
+    assert verdict.main, "a difference that is not known has no power"
+    found = f"A true difference of {verdict.detectable:.1f} {unit} would be found with 80 % probability"
+    if is_same:
+        return f"{found}."
+    needed = verdict.seeds_needed
+    return f"{found}, one of {abs(verdict.main.mean):.1f} with {needed or 'more than 100'} seeds."
+
+
+def _on_other_axes(verdict: Verdict) -> str:
+    """Warn if the difference has another sign, or none, on the other axes."""
+    one, other = verdict.at_equal_x, verdict.at_equal_x_other
+    if not one or not other or (other.low > 0 if one.mean > 0 else other.high < 0):
+        return ""
+    axes = "on raw axes" if verdict.other_axes == "raw" else "per ‖z‖"
+    return f" But {axes} it is {signed(other.mean)} % (95 % CI {signed(other.low)} to {signed(other.high)})."
+
+
+def about_branches(verdicts: Sequence[Verdict]) -> str:
+    """Say in how many seeds x does not rise with every strength, or return an empty string if it always does."""
+    counts = [verdict.not_rising for verdict in verdicts if verdict.at_equal_x]
+    if not any(counts):
+        return ""
+    low, high = min(counts), max(counts)
+    which = f"{high}" if low == high else f"{low} to {high}"
+    seeds = f"{which} of {pluralize(len(verdicts[0].seeds), 'seed')}"
+    return f"In {seeds}, ⟨g_s,z⟩ does not rise with every strength; only the strengths at which it does are compared."
 
 
 def shared_seeds(runs: pd.DataFrame, lines: Sequence[str]) -> list[int]:
@@ -111,61 +189,23 @@ def shared_seeds(runs: pd.DataFrame, lines: Sequence[str]) -> list[int]:
     return sorted(counts.index[counts == which.nunique()])
 
 
-def within_seed_errors(values: Floats) -> Floats:
-    """Standard errors within seeds of values [seeds, configurations] after Cousineau, with Morey's correction.
-
-    Each seed's mean over the configurations is removed, so that differences between seeds do not count.
-    """
-    seeds, count = values.shape
-    if seeds < 2 or count < 2:
-        return np.full(count, np.nan)
-    normalised = values - values.mean(axis=1, keepdims=True)
-    return np.asarray(normalised.std(axis=0, ddof=1) * np.sqrt(count / (count - 1) / seeds))
-
-
-def compare(runs: pd.DataFrame, baseline: str) -> list[Verdict]:
-    """Compare every other line with the baseline, over the seeds that all lines share."""
-    seeds, tables = shared_tables(runs)
-    if baseline not in tables:
-        return []
-    verdicts = [_verdict(line, baseline, tables, seeds) for line in tables if line != baseline]
-    if len(seeds) < LEAST_SEEDS:
-        return verdicts
-    decisive = excluding_zero([verdict.estimate(verdict.decisive) for verdict in verdicts])
-    others = {name: excluding_zero([verdict.estimate(name) for verdict in verdicts]) for name in ESTIMATES}
-    return [
-        replace(
-            verdict,
-            distinguishable=decisive[i],
-            distinct=frozenset(name for name in ESTIMATES if (decisive if name == verdict.decisive else others[name])[i]),
-            comparisons=len(verdicts),
-        )
-        for i, verdict in enumerate(verdicts)
-    ]
-
-
-def excluding_zero(estimates: Sequence[Estimate | None]) -> list[bool]:
-    """Test for each line's estimate whether it is significant after Holm's correction for the number of lines."""
-    return [p < LEVEL for p in holm([found.p_t if found else 1.0 for found in estimates])]
-
-
 def shared_tables(runs: pd.DataFrame) -> tuple[list[int], dict[str, Table]]:
     """Return the seeds that all lines share and a table of each line's values; no tables if no seed is shared.
 
-    A table maps each measure to its values [seeds, strengths], sorted by seed and strength.
+    A table maps each measure to its values [seeds, strengths], sorted by seed and strength; NaN: unknown.
     """
     lines = list(dict.fromkeys(runs["line"]))
     seeds = shared_seeds(runs, lines)
     shared = runs[runs["seed"].isin(seeds) & runs["is_finished"]].sort_values(["seed", "q"], kind="stable")
     shared = shared.drop_duplicates(["line", "seed", "q"])
-    names = ("q", "x", "y", "acc", "fwd", "bwd")
-    rows = {line: shared[shared["line"] == line] for line in lines} if seeds else {}
+    rows = {line: shared[shared["line"] == line].reindex(columns=MEASURES) for line in lines} if seeds else {}
     return seeds, {
-        line: {name: group[name].to_numpy(float).reshape(len(seeds), -1) for name in names} for line, group in rows.items()
+        line: {name: group[name].to_numpy(float).reshape(len(seeds), -1) for name in MEASURES}
+        for line, group in rows.items()
     }
 
 
-def _verdict(line: str, baseline: str, tables: dict[str, Table], seeds: Sequence[int]) -> Verdict:
+def _verdict(line: str, baseline: str, tables: dict[str, Table], seeds: Sequence[int], other_axes: str) -> Verdict:
     one, other = tables[line], tables[baseline]
     at_equal_x = seed_differences(one, other, "retention")
     return Verdict(
@@ -173,12 +213,16 @@ def _verdict(line: str, baseline: str, tables: dict[str, Table], seeds: Sequence
         baseline=baseline,
         seeds=tuple(seeds),
         at_equal_x=at_equal_x.estimate(),
-        common=at_equal_x.common,
+        at_equal_x_other=_at_equal(one, other, "x_other", "y_other", relative=True).estimate(),
         fwd_at_equal_bwd=_at_equal(one, other, "bwd", "fwd").estimate(),
         acc=seed_differences(one, other, "acc").estimate(),
         fwd=seed_differences(one, other, "fwd").estimate(),
         bwd=seed_differences(one, other, "bwd").estimate(),
         best_acc=seed_differences(one, other, "best").estimate(),
+        common=at_equal_x.common,
+        interpolation=at_equal_x.interpolation,
+        not_rising=at_equal_x.not_rising,
+        other_axes=other_axes,
     )
 
 
@@ -186,24 +230,37 @@ def seed_differences(one: Table, other: Table, kind: str) -> Differences:
     """Differences of two lines in each seed.
 
     `kind` is "retention" (y at equal x, in percent), "acc", "fwd" or "bwd" (at equal strengths, in points), or "best" (ACC
-    at each line's best strength, in points).
+    at the strengths chosen on the first seed, in the other seeds, in points).
     """
     if kind == "retention":
         return _at_equal(one, other, "x", "y", relative=True)
     if kind == "best":
-        return Differences(at_best_strength(one["acc"]) - at_best_strength(other["acc"]))
-    return Differences(at_equal_strength(one, other, kind))
+        return _at_best_strength(one, other)
+    values = at_equal_strength(one, other, kind)
+    return Differences(values, tuple(range(len(values))))
 
 
 def _at_equal(one: Table, other: Table, x: str, y: str, relative: bool = False) -> Differences:
-    """Mean differences in y at equal x, over the range of x that both curves cover."""
-    curves = [np.stack([table[x], table[y]], axis=2) for table in (one, other)]  # [seeds, strengths, 2]
-    found = [curve_difference(*pair) for pair in zip(*curves, strict=True)]
-    differences, shares, levels = map(np.array, zip(*found, strict=True))
-    common, level = float(shares.mean()), float(levels.mean())
-    if not relative:
-        return Differences(differences, INTERPOLATION_ERROR * level, common)
-    return Differences(100 * differences / level, 100 * INTERPOLATION_ERROR, common)
+    """Mean differences in y at equal x, at the strengths that both lines have; seeds without a common range are left out.
+
+    There are none if too few strengths are common, or if too few seeds are left for a comparison.
+    """
+    _, first, second = np.intersect1d(one["q"][0], other["q"][0], return_indices=True)
+    none = Differences(np.empty(0), (), 0.0)
+    if len(first) < LEAST_STRENGTHS:
+        return none
+    ones = [*np.stack([one[x], one[y]], axis=2)[:, first]]  # of each seed: [strengths, 2]
+    others = [*np.stack([other[x], other[y]], axis=2)[:, second]]
+    found = [curve_difference(*pair) for pair in zip(ones, others, strict=True)]
+    seeds = tuple(i for i, pair in enumerate(found) if not np.isnan(pair.difference))
+    if len(seeds) < min(LEAST_SEEDS, len(found)):
+        return none
+    known: list[CurveDifference] = [found[i] for i in seeds]
+    differences, shares, levels = (np.array(values) for values in zip(*known, strict=True))
+    scale = 100 / float(levels.mean()) if relative else 1.0
+    error = interpolation_error([ones[i] for i in seeds], [others[i] for i in seeds])
+    not_rising = sum(not (is_rising(ones[i]) and is_rising(others[i])) for i in range(len(found)))
+    return Differences(scale * differences, seeds, float(shares.mean()), scale * error, not_rising)
 
 
 def at_each_strength(one: Table, other: Table, measure: str) -> Floats:
@@ -225,75 +282,32 @@ def at_equal_strength(one: Table, other: Table, measure: str) -> Floats:
     return np.asarray((one[measure][:, first] - other[measure][:, second]).mean(axis=1))
 
 
-def at_best_strength(acc: Floats) -> Floats:
-    """Return each seed's ACC at the strength with the best mean over the other seeds, from ACC [seeds, strengths]."""
-    if len(acc) < 2 or np.isnan(acc).any():
-        return np.full(len(acc), np.nan)
-    others = acc.sum(axis=0) - acc
-    return np.asarray(acc[np.arange(len(acc)), others.argmax(axis=1)])
+def _at_best_strength(one: Table, other: Table) -> Differences:
+    """Differences in ACC, each line at the strength that is best on the first seed, in the other seeds.
 
-
-def curve_difference(one: Floats, other: Floats) -> tuple[float, float, float]:
-    """Compare two curves [points, 2] over the range of x that both cover.
-
-    Return the mean difference in y at equal x, the share of the whole range of x that is common, and mean |y| of `other`.
-    The difference is NaN if there is no common range or a point is unknown.
+    Choosing and reporting on the same seeds, or leaving out one seed at a time, would call too many equal lines different.
+    All seeds are reported if neither line has several strengths.
     """
-    if np.isnan(one).any() or np.isnan(other).any() or min(len(one), len(other)) < 2:
-        return np.nan, 0.0, np.nan
-    low, high = max(one[:, 0].min(), other[:, 0].min()), min(one[:, 0].max(), other[:, 0].max())
-    first, last = min(one[:, 0].min(), other[:, 0].min()), max(one[:, 0].max(), other[:, 0].max())
-    if not low < high:
-        return np.nan, 0.0, np.nan
-    places = np.linspace(low, high, GRID)
-    y_one, y_other = upper_envelope(one, places), upper_envelope(other, places)
-    return float((y_one - y_other).mean()), float((high - low) / (last - first)), float(np.abs(y_other).mean())
+    first = int(max(one["acc"].shape[1], other["acc"].shape[1]) > 1)
+    values = [table["acc"][first:, _best_on_first_seed(table)] for table in (one, other)]
+    return Differences(values[0] - values[1], tuple(range(first, len(one["acc"]))))
 
 
-def upper_envelope(curve: Floats, places: Floats) -> Floats:
-    """Interpolate a curve [points, 2] linearly at these x; where several pieces cover an x, the largest y counts."""
-    (x0, y0), (x1, y1) = curve[:-1].T, curve[1:].T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        along = (places[:, None] - x0) / (x1 - x0)
-        y = np.where((along >= 0) & (along <= 1), y0 + along * (y1 - y0), -np.inf)
-    y = np.where((x0 == x1) & (places[:, None] == x0), np.maximum(y0, y1), y)
-    best = y.max(axis=1)  # −∞ where rounding leaves an end outside of all pieces
-    return np.where(np.isfinite(best), best, np.interp(places, *curve[np.argsort(curve[:, 0])].T))
+def _best_on_first_seed(table: Table) -> int:
+    """Return the position of the strength with the best accuracy on held-out images or, without them, the best ACC."""
+    by = table["acc"] if np.isnan(table["validation_acc"][0]).any() else table["validation_acc"]
+    return int(np.nan_to_num(by[0], nan=-np.inf).argmax())
 
 
-def estimate(differences: Floats, margin: float = 0.0) -> Estimate | None:
-    """Mean, confidence interval and p of paired differences [seeds]; a mean of at most `margin` counts as no difference."""
-    from scipy.special import stdtr, stdtrit  # takes a third of a second to import; most commands do not need it
+def within_seed_errors(values: Floats, in_pool: np.ndarray) -> Floats:
+    """Standard errors within seeds of values [seeds, configurations] after Cousineau, with Morey's correction.
 
-    n = len(differences)
-    if n == 0 or not np.isfinite(differences).all():
-        return None
-    mean = float(differences.mean())
-    if n == 1:
-        return Estimate(mean, -np.inf, np.inf, 1.0, 1.0, 1)
-    error = float(differences.std(ddof=1)) / np.sqrt(n)
-    half_width = float(stdtrit(n - 1, 1 - LEVEL / 2)) * error + margin
-    beyond = max(abs(mean) - margin, 0.0)
-    p_t = float(2 * stdtr(n - 1, -beyond / error)) if error > 0 else float(beyond == 0)
-    return Estimate(mean, mean - half_width, mean + half_width, sign_flip_p(differences), p_t, n)
-
-
-def sign_flip_p(differences: Floats) -> float:
-    """Two-sided p of the mean difference: the share of sign flips for which the absolute mean is at least as large."""
-    n = len(differences)
-    if n <= EXACT_SEEDS:
-        signs = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
-    else:
-        signs = np.random.default_rng(0).choice([-1, 1], (SAMPLED_FLIPS, n))
-    sums = np.abs(signs @ differences)
-    return float((sums >= abs(differences.sum()) * (1 - 1e-12)).mean())
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for multiple comparisons by Holm's method."""
-    order = np.argsort(p_values, kind="stable")
-    corrected, largest = np.empty(len(p_values)), 0.0
-    for rank, i in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
-        corrected[i] = largest
-    return [float(p) for p in corrected]
+    Each seed's mean over the configurations in the pool is removed, so that differences between seeds do not count.
+    Configurations outside the pool, such as plain SGD among those of GEM, get errors but do not affect the others'.
+    """
+    seeds, pooled = len(values), int(in_pool.sum())
+    if seeds < 2 or pooled < 2:
+        return np.full(values.shape[1], np.nan)
+    normalised = values - values[:, in_pool].mean(axis=1, keepdims=True)
+    correction = np.where(in_pool, pooled / (pooled - 1), 1.0)
+    return np.asarray(normalised.std(axis=0, ddof=1) * np.sqrt(correction / seeds))

@@ -8,19 +8,22 @@ from typing import Any
 
 from mgem_core import UsageError
 from mgem_core.analysis import aggregate, frames, measurements, paired
-from mgem_core.analysis.paired import Estimate, Verdict
+from mgem_core.analysis.paired import Verdict
+from mgem_core.analysis.significance import Estimate
 from mgem_core.cli._report import printable
 from mgem_core.cli._view import add_view_options, read_view
 from mgem_core.cli.runs import find_runs
 from mgem_core.home import store_path
 from mgem_core.store import Store
 
+COLUMNS = ("at_equal_x", "at_equal_x_other", "fwd_at_equal_bwd", "acc", "best_acc")
 LEGEND = """\
 Differences from {baseline}, mean over {seeds} [95 % CI]. Runs with the same seed are paired.
 learned    ⟨g_t,z⟩ at equal ⟨g_s,z⟩, in percent; common: the fraction of the range that both lines cover
 FWD        at equal BWD, in points
-ACC        at equal strengths, in points; best ACC: each line at its best strength, chosen on the other seeds
-*          significant after Holm's correction for the number of lines"""
+ACC        at equal strengths, in points; best ACC: strengths chosen on the first seed, over the other seeds
+*          significant after Holm's correction for the number of lines. One difference per line is tested: learned or, if it
+           is unknown, best ACC. The other columns have intervals only."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,7 @@ def _compare(options: argparse.Namespace) -> int:
     baseline = view.baseline or aggregate.default_baseline(rows)
     if baseline not in set(rows["line"]):
         raise UsageError(f"baseline is {baseline!r}; it must be one of {', '.join(dict.fromkeys(rows['line']))}.")
-    verdicts = paired.compare(rows, baseline)
+    verdicts = paired.compare(rows, baseline, aggregate.OTHER_AXES[view.axes])
     if options.json:
         print(json.dumps([_document(verdict) for verdict in verdicts], indent=2, allow_nan=False))
     else:
@@ -51,33 +54,42 @@ def _document(verdict: Verdict) -> dict[str, Any]:
     document = asdict(verdict)
     for name in paired.ESTIMATES:
         if found := verdict.estimate(name):
-            numbers = {key: number if math.isfinite(number) else None for key, number in found._asdict().items()}
-            document[name] = {**numbers, "distinguishable": name in verdict.distinct}
-    if document["at_equal_x"]:
-        document["at_equal_x"]["common"] = verdict.common
-    del document["common"], document["distinct"]
-    return {**document, "words": paired.in_words(verdict)}
+            document[name] = {key: _finite(number) for key, number in found._asdict().items()}
+    return {
+        **document,
+        "interpolation": _finite(verdict.interpolation),
+        "primary": verdict.primary,
+        "detectable": verdict.detectable,
+        "seeds_needed": verdict.seeds_needed,
+        "words": paired.in_words(verdict),
+    }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def printable_table(verdicts: list[Verdict], baseline: str) -> str:
     """Format a table with one line per verdict, the verdicts in words, and a legend."""
     if not verdicts:
         return f"Nothing can be compared with {printable(baseline)}: no seed has finished in every configuration."
-    header = ("line", "learned, %", "common", "FWD", "ACC", "best ACC")
+    other = {"raw": "learned, raw, %", "unit": "learned per ‖z‖, %"}[verdicts[0].other_axes]
+    header = ("line", "learned, %", other, "FWD", "ACC", "best ACC", "common")
     rows = [header, *(_cells(verdict) for verdict in verdicts)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     seeds = f"{len(verdicts[0].seeds)} seeds" if len(verdicts[0].seeds) != 1 else "1 seed"
     words = [printable(paired.in_words(verdict)) for verdict in verdicts]
-    return "\n".join([*table, "", *words, "", LEGEND.format(baseline=printable(baseline), seeds=seeds)])
+    branches = [line for line in (paired.about_branches(verdicts),) if line]
+    return "\n".join([*table, "", *words, *branches, "", LEGEND.format(baseline=printable(baseline), seeds=seeds)])
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
-    learned, fwd, acc, best = (
-        _interval(verdict.estimate(name)) + (" *" if name in verdict.distinct else "")
-        for name in ("at_equal_x", "fwd_at_equal_bwd", "acc", "best_acc")
-    )
-    return printable(verdict.line), learned, f"{100 * verdict.common:.0f} %", fwd, acc, best
+    cells = [
+        _interval(verdict.estimate(name)) + (" *" if verdict.significant and name == verdict.primary else "")
+        for name in COLUMNS
+    ]
+    return printable(verdict.line), *cells, f"{100 * verdict.common:.0f} %"
 
 
 def _interval(found: Estimate | None) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mgem_core import text
 from mgem_core.analysis import paired
 from mgem_core.analysis.aggregate import View, mean_strength
+from mgem_core.analysis.significance import LEAST_SEEDS, are_significant, estimate, holm
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register, strength
 from mgem_core.figures._compared import Comparison, nothing_in_common, read_comparison
 from mgem_core.figures.selection import Selection
@@ -28,7 +29,7 @@ DIVERGING = [
 ]
 SEQUENTIAL = ["#00224E", "#123570", "#3B496C", "#575D6D", "#707173", "#8A8678", "#A59C74", "#C3B369", "#E1CC55", "#FEE838"]
 NO_STRENGTH = text.MISSING
-COLUMNS = ["line", "label", "family", "q", "value", "low", "high", "p", "seeds", "is_distinguishable", "baseline"]
+COLUMNS = ["line", "label", "family", "q", "value", "low", "high", "p", "seeds", "is_significant", "baseline"]
 PALE = 0.25  # share of the colour that a difference has if it is not significant
 MOST_CELLS_IN_COLUMN = 8  # the largest number of strengths with which a map fits in one column of a paper
 
@@ -50,27 +51,27 @@ def _values(points: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return means over seeds as in the table; a configuration of several lines has a cell in each."""
     cells = _points.comparable(points, [measure]).explode("lines")
     cells = cells.assign(line=cells["lines"], q=cells["q"].map(mean_strength), value=cells[measure])
-    cells = cells.assign(low=np.nan, high=np.nan, p=np.nan, is_distinguishable=True, baseline="")
+    cells = cells.assign(low=np.nan, high=np.nan, p=np.nan, is_significant=True, baseline="")
     return _ordered(cells[COLUMNS])
 
 
 def _differences(comparison: Comparison, view: View) -> pd.DataFrame:
     """Return mean paired differences to the baseline at equal strength; p has Holm's correction over all cells."""
     baseline, seeds, tables, lines = comparison
-    cells = []
+    cells, estimates = [], []
     for row in lines[lines["line"] != baseline].to_dict("records"):
         table = tables[row["line"]]
         differences = paired.at_each_strength(table, tables[baseline], view.measure)
         for q, of_seeds in zip(table["q"][0], differences.T, strict=True):
-            found = paired.estimate(of_seeds)
-            numbers = (found.mean, found.low, found.high, found.p_t) if found else (np.nan,) * 4
+            estimates.append(found := estimate(of_seeds))
+            numbers = (found.mean, found.low, found.high, found.p) if found else (np.nan,) * 4
             cells.append((*row.values(), q, *numbers, len(seeds), False, baseline))
     frame = pd.DataFrame(cells, columns=COLUMNS)
     if frame["value"].isna().all():
         raise nothing_in_common(f"a strength at which {view.measure} is known", baseline)
     known = frame["p"].notna()
-    frame.loc[known, "p"] = paired.holm(frame.loc[known, "p"].tolist())
-    frame["is_distinguishable"] = (frame["p"] < paired.LEVEL) & (len(seeds) >= paired.LEAST_SEEDS)
+    frame.loc[known, "p"] = holm(frame.loc[known, "p"].tolist())
+    frame.loc[known, "is_significant"] = are_significant([found for found in estimates if found])
     return _ordered(frame)
 
 
@@ -103,10 +104,10 @@ def grid(cells: pd.DataFrame, view: View) -> Grid:
     decimals = 1 if view.measure not in ("x", "y") or not largest > 0 else int(max(0, 1 - np.floor(np.log10(largest))))
     texts = [
         cell_text(value, is_significant, view, decimals)
-        for value, is_significant in zip(cells["value"], cells["is_distinguishable"], strict=True)
+        for value, is_significant in zip(cells["value"], cells["is_significant"], strict=True)
     ]
     columns = [NO_STRENGTH if np.isnan(q) else f"{q:.15g}" for q in cells["q"]]
-    shades = cells["value"] * np.where(cells["is_distinguishable"], 1.0, PALE)
+    shades = cells["value"] * np.where(cells["is_significant"], 1.0, PALE)
     frame = cells.assign(column=columns, text=texts, shade=shades)
     order = {
         "index": list(dict.fromkeys(frame["line"])),
@@ -204,8 +205,8 @@ def subtitle(cells: pd.DataFrame, view: View, in_tex: bool = False) -> str:
     seeds = _points.number_of_seeds(cells["seeds"])
     if view.cells == "values":
         return f"{title} · mean over {seeds}"
-    has_few = cells["seeds"].max() < paired.LEAST_SEEDS
-    needed = f" (at least {paired.LEAST_SEEDS} shared seeds are needed)" if has_few else ""
+    has_few = cells["seeds"].max() < LEAST_SEEDS
+    needed = f" (at least {LEAST_SEEDS} shared seeds are needed)" if has_few else ""
     return f"{title} · {seeds}; in ( ): not significant{needed}"
 
 

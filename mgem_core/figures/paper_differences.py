@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from mgem_core.analysis.paired import LEAST_SEEDS, Estimate
+from mgem_core.analysis.significance import LEAST_SEEDS, Estimate
 from mgem_core.figures.paper_table import OWN, SHIPPED, Entry
 from mgem_core.paper import differences
 from mgem_core.paper.differences import BASELINE, RowDifference, with_interval
@@ -28,7 +28,7 @@ def with_differences(rows: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataFra
         for one in row_differences(entries, source)
         if one.estimate
     }
-    names = [f"acc_minus_{BASELINE.lower()}{part}" for part in ("", "_low", "_high", "_is_distinct")]
+    names = [f"acc_minus_{BASELINE.lower()}{part}" for part in ("", "_low", "_high", "_is_significant")]
     unknown = (math.nan, math.nan, math.nan, False)
     values = [found.get(key, unknown) for key in zip(rows["source"], rows["method"], strict=True)]
     return rows.assign(**dict(zip(names, zip(*values, strict=True), strict=True)))

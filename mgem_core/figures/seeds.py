@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TITLES = {  # titles of the axis
     "retention": "learned at equal retention, %",
     **{name: f"{name.upper()} at equal strengths, points" for name in ("acc", "fwd", "bwd")},
-    "best": "ACC at the best strength, points",
+    "best": "ACC at the strength chosen on the first seed, points",
 }
 APART = 0.16  # distance of the seeds above a line's position, and of the mean below it
 
@@ -40,7 +40,8 @@ def data(selection: Selection) -> pd.DataFrame:
         if estimate := differences.estimate():
             numbers = estimate.mean, estimate.low, estimate.high
             found += [
-                (*row.values(), baseline, kind, *one, *numbers) for one in zip(seeds, differences.values, strict=True)
+                (*row.values(), baseline, kind, seeds[i], value, *numbers)
+                for i, value in zip(differences.seeds, differences.values, strict=True)
             ]
     if not found:
         common = {"retention": "a range of ⟨g_s,z⟩", "best": "seeds with a known ACC"}

@@ -8,6 +8,7 @@ import pandas as pd
 
 from mgem_core.analysis import aggregate, frames, measurements
 from mgem_core.analysis.aggregate import CHOICES, View
+from mgem_core.analysis.choice import best_by_validation
 from mgem_core.analysis.measurements import MeasurementCache
 from mgem_core.errors import UsageError
 from mgem_core.store import Store
@@ -53,6 +54,17 @@ class Selection:
     def points(self) -> pd.DataFrame:
         """Return one row per configuration, as `aggregate.points` does."""
         return measurements.points(self.store, self.runs(), self.view, self.cache)
+
+    def best_points(self) -> tuple[pd.DataFrame, frozenset[int]]:
+        """Return the configuration of each line that is best by validation, and the seeds that chose it.
+
+        Its means are over the other seeds: on those that chose it, the best configuration looks better than it is.
+        """
+        best = best_by_validation(self.points())
+        runs = self.runs()
+        others = runs[~runs["seed"].isin(best.chosen_on)]
+        points = measurements.points(self.store, others, self.view, self.cache)
+        return points[points["configuration"].isin(best.configurations)], best.chosen_on
 
     def runs_to_compare(self) -> pd.DataFrame:
         """Return one row per run and line, as `aggregate.runs_to_compare` does."""

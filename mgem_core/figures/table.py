@@ -3,7 +3,6 @@
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
-from mgem_core.analysis.choice import best_by_validation
 from mgem_core.figures import Figure, _latex, _points, register
 from mgem_core.figures.selection import Selection
 
@@ -16,8 +15,8 @@ def is_available(selection: Selection) -> bool:
 def data(selection: Selection) -> pd.DataFrame:
     view = selection.view
     reason = f"no run has learned {_points.needed_task(view)}"
-    points = _points.known_points(selection.points(), ["acc"], view, reason)
-    return best_by_validation(points) if view.strengths == "validation" else points
+    points = selection.best_points()[0] if view.strengths == "validation" else selection.points()
+    return _points.known_points(points, ["acc"], view, reason)
 
 
 def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:

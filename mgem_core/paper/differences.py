@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mgem_core.analysis.paired import LEAST_SEEDS, Estimate, estimate, excluding_zero
+from mgem_core.analysis.significance import LEAST_SEEDS, Estimate, are_significant, estimate
 from mgem_core.paper.selection import Result
 from mgem_core.text import signed
 
@@ -29,7 +29,7 @@ def row_differences(
         return {}
     others = [label for label in results if label != baseline]
     known = {label: found for label in others if (found := row_difference(results, label, baseline, measure))}
-    significant = dict(zip(known, excluding_zero([*known.values()]), strict=True))
+    significant = dict(zip(known, are_significant([*known.values()]), strict=True))
     return {
         label: RowDifference(label, known.get(label), significant.get(label, False), results[label].collapsed)
         for label in others

@@ -22,10 +22,9 @@ import numpy as np
 import quadprog
 from numpy.typing import NDArray
 
-from mgem_core.restriction.restriction import Restriction, RidgeKind
+from mgem_core.restriction.restriction import VIOLATED, Restriction, RidgeKind
 
 Floats = NDArray[np.float64]
-VIOLATED = -1e-12  # the cosine of g and a row below which g violates it; rounding makes orthogonal ones differ from 0
 
 
 class NoSolutionError(ArithmeticError):

@@ -28,6 +28,7 @@ CHOICES: dict[str, tuple[str, ...]] = {  # the fields that are one of a few word
     "ridge_kind": get_args(RidgeKind),
 }
 RIDGE = 1e-7  # just above the rounding errors of float32 Gram matrices
+VIOLATED = -1e-12  # the cosine of g and a row below which g violates it; rounding makes orthogonal ones differ from 0
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ class Restriction:
         return np.repeat(per_task, self.splits)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data for the browser."""
-        return asdict(self)
+        """Return plain data for the browser, with the tolerance of its solver."""
+        return {**asdict(self), "violated": VIOLATED}
 
 
 FIELDS = tuple(field.name for field in fields(Restriction))

@@ -17,12 +17,13 @@ def points():
     points["configuration"] = [f"{line}{q}" for line, q in zip(points["line"], points["q"], strict=True)]
     points["acc"] = [80.0, 90.0, 85.0, 70.0, 60.0, 50.0]
     points["validation_by_seed"] = [{0: 81.0}, {0: 82.0}, {0: 83.0}, {}, {0: 60.0}, {0: 50.0}]
-    points["validation"], points["active"], points["failed"] = 0.1, [0, 0, 0, 1, 0, 0], 0
+    points["validation"], points["active"], points["failed"], points["finished"] = 0.1, [0, 0, 0, 1, 0, 0], 0, 2
     return points
 
 
 def best(points, **changes):
-    found = best_by_validation(points.assign(**changes))
+    points = points.assign(**changes)
+    found = points[points["configuration"].isin(best_by_validation(points).configurations)]
     return list(zip(found["line"], found["q"].fillna(-1), strict=True))
 
 
@@ -33,8 +34,13 @@ def test_the_first_shared_seed_decides():
 
 def test_the_table_of_a_sweep_follows_the_same_rule():
     points = pd.DataFrame({"line": "x", "configuration": ["a", "b"], "validation": 0.1, "active": 0, "failed": 0})
-    points["validation_by_seed"] = [{0: 70.0, 1: 90.0}, {0: 71.0, 1: 80.0}]
-    assert best_by_validation(points)["configuration"].tolist() == [choose_configuration(RUNS).configuration]
+    points["validation_by_seed"], points["finished"] = [{0: 70.0, 1: 90.0}, {0: 71.0, 1: 80.0}], 2
+    assert best_by_validation(points) == (frozenset({choose_configuration(RUNS).configuration}), frozenset({0}))
+
+
+def test_single_seed_cannot_choose_and_report(points):
+    found = best_by_validation(points.assign(active=0, finished=1))
+    assert found == (frozenset(points["configuration"]), frozenset())
 
 
 def test_without_two_validation_accuracies_the_configuration_with_the_most_seeds_is_taken():

@@ -1,10 +1,10 @@
-"""Paired comparisons find true differences and claim no others."""
+"""Paired comparisons: which differences are computed, and how they are described."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from mgem_core.analysis import paired
+from mgem_core.analysis import paired, significance
 
 STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]
 
@@ -23,39 +23,10 @@ def simulated(rng, lines, seeds, noise=0.02, shift=None, reach=None) -> pd.DataF
     return pd.DataFrame(rows, columns=["line", "q", "seed", "is_finished", "x", "y", "acc", "fwd", "bwd"])
 
 
-@pytest.mark.parametrize("lines", [["GEM", "same"], ["GEM", "b", "c", "d", "e", "f"]])
-def test_false_positive_rate(lines):
-    """A/A test: in at most 5 % of 200 sweeps of equal methods is a line called significant (± sampling error)."""
-    rng = np.random.default_rng(1)
-    sweeps = [paired.compare(simulated(rng, lines, seeds=6), "GEM") for _ in range(200)]
-    false_positives = sum(any(verdict.distinguishable for verdict in sweep) for sweep in sweeps)
-    assert false_positives <= 0.05 * 200 + 2 * np.sqrt(200 * 0.05 * 0.95)
-
-
-def test_power_at_one_standard_deviation_with_eight_seeds():
-    """The true difference is one within-seed standard deviation, plus the interpolation error."""
-    rng = np.random.default_rng(2)
-    noise = 0.05
-    spread = np.std([_difference(rng, noise) for _ in range(300)])
-    margin = paired.INTERPOLATION_ERROR * 3
-    found = 0
-    for _ in range(100):
-        runs = simulated(rng, ["GEM", "better"], 8, noise, shift={"better": spread + margin})
-        [verdict] = paired.compare(runs, "GEM")
-        found += verdict.distinguishable
-    assert found > 50
-
-
-def _difference(rng, noise):
-    runs = simulated(rng, ["GEM", "other"], 1, noise)
-    curves = [runs.loc[runs["line"] == line, ["x", "y"]].to_numpy() for line in ("GEM", "other")]
-    return paired.curve_difference(*curves)[0]
-
-
 def test_longer_curve_alone_is_not_significant():
     runs = simulated(np.random.default_rng(3), ["GEM", "far"], 6, noise=0.001, reach={"far": 20.0})
     [verdict] = paired.compare(runs, "GEM")
-    assert not verdict.distinguishable
+    assert not verdict.significant
     assert verdict.common < 0.75
     assert f"over the {100 * verdict.common:.0f} % of the range that both cover" in paired.in_words(verdict)
     assert abs(verdict.at_equal_x.mean) < 1.0
@@ -65,7 +36,7 @@ def test_significance_needs_four_seeds():
     for seeds in (1, 2, 3, 4):
         runs = simulated(np.random.default_rng(4), ["GEM", "better"], seeds, shift={"better": 1.0})
         [verdict] = paired.compare(runs, "GEM")
-        assert verdict.distinguishable == (seeds >= 4)
+        assert verdict.significant == (seeds >= 4)
         assert ("At least 4 shared seeds are needed to compare them." in paired.in_words(verdict)) == (seeds < 4)
 
 
@@ -79,42 +50,104 @@ def test_only_shared_seeds_are_compared():
 def test_within_seed_errors_ignore_differences_between_seeds():
     rng = np.random.default_rng(6)
     values = rng.normal(0, 0.1, (6, 4)) + np.arange(4) + rng.normal(0, 50, (6, 1))
-    assert (paired.within_seed_errors(values) < 0.2).all()
+    assert (paired.within_seed_errors(values, np.ones(4, bool)) < 0.2).all()
 
 
 def test_within_seed_errors_of_independent_values():
     """With Morey's correction, independent values have the same standard error within and between seeds."""
     rng = np.random.default_rng(7)
     values = rng.normal(0, 1, (4000, 3))
-    np.testing.assert_allclose(paired.within_seed_errors(values), 1 / np.sqrt(4000), rtol=0.05)
+    np.testing.assert_allclose(paired.within_seed_errors(values, np.ones(3, bool)), 1 / np.sqrt(4000), rtol=0.05)
 
 
-def test_upper_envelope_of_a_curve_that_turns_back():
-    curve = np.array([[0.0, 1.0], [2.0, 3.0], [1.0, 0.0]])
-    np.testing.assert_allclose(paired.upper_envelope(curve, np.array([0.0, 1.0, 1.5, 2.0])), [1.0, 2.0, 2.5, 3.0])
+def test_configuration_outside_the_pool_does_not_change_other_errors():
+    """Plain SGD varies far more between seeds than the configurations of GEM do."""
+    rng = np.random.default_rng(7)
+    values = rng.normal(0, 0.1, (8, 5))
+    loud = np.column_stack([values, rng.normal(0, 20, 8)])
+    in_pool = np.array([True] * 5 + [False])
+    alone = paired.within_seed_errors(values, np.ones(5, bool))
+    np.testing.assert_allclose(paired.within_seed_errors(loud, in_pool)[:5], alone)
+    assert paired.within_seed_errors(loud, in_pool)[5] > 10 * alone.max()
+    assert paired.within_seed_errors(loud, np.ones(6, bool))[:5].min() > 5 * alone.max()
 
 
-def test_curves_without_common_range_have_no_difference():
-    one, other = np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([[2.0, 1.0], [3.0, 1.0]])
-    assert np.isnan(paired.curve_difference(one, other)[0])
+def test_only_common_strengths_are_compared_at_equal_retention():
+    """More strengths are no advantage: the other ones of GEM do not change the difference."""
+    runs = simulated(np.random.default_rng(3), ["GEM", "other"], 6)
+    some = runs[(runs["line"] == "GEM") | runs["q"].isin([0.0, 0.3, 3.0])]
+    fewer = runs[runs["q"].isin([0.0, 0.3, 3.0])]
+    [found], [expected] = paired.compare(some, "GEM"), paired.compare(fewer, "GEM")
+    assert found.at_equal_x == expected.at_equal_x
+    [too_few] = paired.compare(runs[(runs["line"] == "GEM") | runs["q"].isin([0.0, 3.0])], "GEM")
+    assert too_few.at_equal_x is None
 
 
-def test_sign_flip_p_is_exact():
-    assert paired.sign_flip_p(np.ones(6)) == 2 / 2**6
-    assert paired.sign_flip_p(np.array([1.0, -1.0])) == 1.0
-    assert paired.sign_flip_p(np.array([3.0, 1.0, 1.0])) == 2 / 8
+def test_collapse_at_large_strengths_does_not_count():
+    runs = simulated(np.random.default_rng(3), ["GEM", "other"], 6)
+    collapsed = runs["q"] == 10.0
+    runs.loc[collapsed, ["x", "y"]] = [-50.0, -50.0]
+    before, [after] = paired.compare(runs[~collapsed], "GEM")[0], paired.compare(runs, "GEM")
+    assert after.at_equal_x == before.at_equal_x
+    assert (before.not_rising, after.not_rising) == (0, 6)
+    assert paired.about_branches([before]) == ""
+    assert paired.about_branches([after]).startswith("In 6 of 6 seeds, ⟨g_s,z⟩ does not rise with every strength;")
 
 
-def test_holm_correction():
-    assert paired.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert paired.holm([]) == []
+def test_seeds_without_a_common_range_are_left_out():
+    runs = simulated(np.random.default_rng(3), ["GEM", "other"], 6)
+    runs.loc[(runs["line"] == "other") & (runs["seed"] == 2), "x"] += 100.0
+    [verdict] = paired.compare(runs, "GEM")
+    assert verdict.at_equal_x.seeds == 5
+    assert "5 of 6 seeds" in paired.in_words(verdict)
+    runs.loc[(runs["line"] == "other") & (runs["seed"] < 3), "x"] += 100.0
+    [verdict] = paired.compare(runs, "GEM")
+    assert verdict.primary == "best_acc"
 
 
-def test_best_strength_is_chosen_on_other_seeds():
-    """In pure noise, the strength that is best on the other seeds is no better than any on this one."""
-    rng = np.random.default_rng(8)
-    gains = [paired.at_best_strength(rng.normal(size=(6, 6))).mean() for _ in range(200)]
-    assert abs(np.mean(gains)) < 0.1
+def test_difference_below_the_interpolation_error_is_not_significant():
+    """Two lines at different places of one bent curve differ only because straight lines join their few points."""
+    rows = []
+    for seed in range(8):
+        for line, reach in (("GEM", 1.0), ("far", 3.0)):
+            for q in STRENGTHS:
+                x = np.log1p(q * reach)
+                y = 3 - 0.3 * (x - 1) ** 2 + 0.001 * np.sin(seed + q)
+                rows.append((line, q, seed, True, x, y, np.nan, np.nan, np.nan))
+    runs = pd.DataFrame(rows, columns=["line", "q", "seed", "is_finished", "x", "y", "acc", "fwd", "bwd"])
+    [verdict] = paired.compare(runs, "GEM")
+    assert verdict.at_equal_x.p < 1e-3
+    assert abs(verdict.at_equal_x.mean) < verdict.interpolation
+    assert not verdict.significant
+    assert "because interpolation between strengths may shift it by" in paired.in_words(verdict)
+
+
+def test_sentence_warns_if_other_axes_disagree():
+    runs = simulated(np.random.default_rng(10), ["GEM", "a"], 6, shift={"a": 1.0})
+    runs = runs.assign(x_other=runs["x"], y_other=runs["y"])
+    runs.loc[runs["line"] == "a", "y_other"] -= 2.0
+    [verdict] = paired.compare(runs, "GEM")
+    assert verdict.significant
+    assert "significant. But on raw axes it is −" in paired.in_words(verdict)
+
+
+def test_best_strength_is_chosen_on_the_first_seed_and_reported_on_the_others():
+    runs = simulated(np.random.default_rng(11), ["GEM", "a"], 6).assign(x=np.nan)
+    runs.loc[(runs["line"] == "a") & (runs["q"] == 3.0) & (runs["seed"] == 0), "acc"] = 100.0  # a lucky seed
+    [verdict] = paired.compare(runs, "GEM")
+    acc = runs.pivot(index="seed", columns=["line", "q"], values="acc")
+    best = acc["GEM"].loc[0].idxmax()
+    expected = (acc["a"][3.0] - acc["GEM"][best]).iloc[1:]
+    assert verdict.best_acc.seeds == 5
+    assert verdict.best_acc.mean == pytest.approx(expected.mean())
+
+
+def test_best_strength_is_chosen_on_held_out_images_where_they_are_known():
+    runs = simulated(np.random.default_rng(11), ["GEM", "a"], 6).assign(x=np.nan)
+    runs["validation_acc"] = np.where(runs["q"] == 0.1, 99.0, 50.0)
+    [verdict] = paired.compare(runs, "GEM")
+    acc = runs[runs["q"] == 0.1].pivot(index="seed", columns="line", values="acc").iloc[1:]
+    assert verdict.best_acc.mean == pytest.approx((acc["a"] - acc["GEM"]).mean())
 
 
 def test_method_without_strengths_is_compared_by_best_acc():
@@ -126,24 +159,38 @@ def test_method_without_strengths_is_compared_by_best_acc():
     assert verdict.best_acc.high < 0
 
 
-def test_sentence_states_significance():
+def test_sentence_states_significance_and_power():
     runs = simulated(np.random.default_rng(10), ["GEM", "a", "b"], 6, shift={"a": 1.0})
-    a, b = map(paired.in_words, paired.compare(runs, "GEM"))
+    significant, other = paired.compare(runs, "GEM")
+    a, b = map(paired.in_words, (significant, other))
     assert a.startswith("At equal retention a learns ")
     assert " more than GEM (95 % CI +" in a
     assert a.endswith("6 seeds): significant.")
-    assert b.endswith("6 seeds): not significant.")
+    assert "6 seeds): not significant. A true difference of " in b
+    assert f"{other.detectable:.1f} % would be found with 80 % probability" in b
 
 
 def test_sentence_for_a_difference_that_rounds_to_zero():
-    found = paired.Estimate(0.04, -0.3, 0.4, 1.0, 1.0, 6)
-    verdict = paired.Verdict("a", "GEM", (0, 1, 2, 3, 4, 5), found, 1.0, None, None, None, None, None)
-    assert (
-        paired.in_words(verdict)
-        == "At equal retention a learns as much as GEM (95 % CI −0.3 to +0.4, 6 seeds): not significant."
+    found = significance.from_deviation(0.04, 0.35, 6)
+    verdict = paired.Verdict("a", "GEM", tuple(range(6)), found, None, None, None, None, None, None)
+    power = f"A true difference of {significance.detectable(found):.1f} {{}} would be found with 80 % probability."
+    assert paired.in_words(verdict) == (
+        "At equal retention a learns as much as GEM (95 % CI −0.3 to +0.4, 6 seeds): not significant. " + power.format("%")
     )
-    at_best = paired.Verdict("a", "GEM", (0, 1, 2, 3, 4, 5), None, 0.0, None, None, None, None, found)
-    assert paired.in_words(at_best).startswith("a ends with the same ACC as GEM (at the best strength")
+    at_best = paired.Verdict("a", "GEM", tuple(range(7)), None, None, None, None, None, None, found)
+    assert paired.in_words(at_best) == (
+        "a ends with the same ACC as GEM (strengths chosen on seed 0; 95 % CI −0.3 to +0.4, 6 seeds): not significant. "
+        + power.format("points")
+    )
+
+
+def test_sentence_for_one_seed_too_few_besides_the_one_that_chooses():
+    runs = simulated(np.random.default_rng(9), ["GEM", "a"], 4).assign(x=np.nan)
+    [verdict] = paired.compare(runs, "GEM")
+    assert not verdict.significant
+    assert paired.in_words(verdict).endswith(
+        "One more shared seed is needed to compare them, because the first one chooses strengths."
+    )
 
 
 def test_at_each_strength_compares_equal_strengths():
@@ -170,15 +217,13 @@ def test_at_each_strength_with_a_line_without_strengths():
     assert np.isnan(paired.at_each_strength(tables["Single"], tables["GEM"], "acc")).all()
 
 
-def test_estimates_are_significant_independently():
+def test_only_the_primary_difference_has_a_verdict():
     runs = simulated(np.random.default_rng(11), ["GEM", "a", "b"], 6, shift={"a": 1.0})
     runs.loc[runs["line"] == "b", "acc"] += 5
     a, b = paired.compare(runs, "GEM")
-    assert a.distinguishable
-    assert not {"acc", "best_acc"} & a.distinct
-    assert not b.distinguishable
-    assert {"acc", "best_acc"} <= b.distinct
-    assert "at_equal_x" not in b.distinct
+    assert (a.primary, a.significant) == ("at_equal_x", True)
+    assert (b.primary, b.significant) == ("at_equal_x", False)
+    assert b.acc.p < 1e-3
 
 
 def test_sentence_names_the_correction_for_multiple_comparisons():
@@ -186,9 +231,9 @@ def test_sentence_names_the_correction_for_multiple_comparisons():
     rng = np.random.default_rng(12)
     lines = ["GEM", *"abcdefgh"]
     verdicts = [verdict for _ in range(40) for verdict in paired.compare(simulated(rng, lines, 6, noise=0.2), "GEM")]
-    by_chance = [v for v in verdicts if not v.distinguishable and (v.at_equal_x.low > 0 or v.at_equal_x.high < 0)]
+    by_chance = [v for v in verdicts if not v.significant and (v.at_equal_x.low > 0 or v.at_equal_x.high < 0)]
     assert by_chance
-    assert all(paired.in_words(v).endswith(": not significant after correction for 8 comparisons.") for v in by_chance)
+    assert all(": not significant after correction for 8 comparisons." in paired.in_words(v) for v in by_chance)
 
 
 def test_unfinished_runs_are_ignored():

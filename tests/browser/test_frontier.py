@@ -8,7 +8,7 @@ from lens.example_runs import example_recordings
 from lens.payload import payload
 from recorded import PAST, record
 
-from mgem_core.analysis import paired
+from mgem_core.analysis import curves
 from mgem_core.lens.answers import answers, module_of
 from mgem_core.lens.steps import steps_of
 from mgem_core.restriction.restriction import Restriction
@@ -101,12 +101,15 @@ def test_a_window_that_is_moved_has_the_means_of_its_own_steps(browser_page):
 
 
 def test_the_browser_compares_curves_as_python_does(browser_page):
-    rng = np.random.default_rng(1)
+    rng, rule = np.random.default_rng(1), payload(example_recordings()[:2], "test")["rule"]
     for _ in range(20):
         one, other = (np.stack([np.sort(rng.normal(size=9)), rng.normal(size=9)], axis=1) for _ in range(2))
         other[5:, 0] = other[5:, 0][::-1]  # a curve that turns back
-        found = browser_page.evaluate("([one, other]) => curveDifference(one, other)", [one.tolist(), other.tolist()])
-        wanted = paired.curve_difference(one, other)
+        assert not curves.is_rising(other)
+        found = browser_page.evaluate(
+            "([one, other, rule]) => curveDifference(one, other, rule)", [one.tolist(), other.tolist(), rule]
+        )
+        wanted = curves.curve_difference(one, other)
         np.testing.assert_allclose([found["difference"], found["common"], found["level"]], wanted, rtol=1e-9)
 
 

@@ -5,11 +5,11 @@ import { dualPath, valueAt } from "../../app/components/solver.js";
 import { frontier, newFamily, pointAt, solveFamily, spreadOrder } from "../../app/explore/js/frontier.js";
 import { decodeTask, moduleBlocks } from "../../app/explore/js/snapshots.js";
 import { makeSnapshot, makeTask, moduleVectors } from "./recorded.js";
-import { combine, dot, gram, norm, normalVector, uniform } from "./vectors.js";
+import { combine, dot, gram, norm, normalVector, TOLERANCES, uniform } from "./vectors.js";
 
 const RESTRICTION = {
   ...{ solver: "exact", trigger: "violation", step_length: "free" },
-  ...{ strength_kind: "dual-floor", strength_per: "split" },
+  ...{ strength_kind: "dual-floor", strength_per: "split", ...TOLERANCES },
 };
 const STRENGTHS = [0, 0.2, 1, 5];
 const WHOLE = [1, 1e9];

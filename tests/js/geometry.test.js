@@ -5,9 +5,9 @@ import { signedText } from "../../app/components/svg.js";
 import { crosses, LINE_HEIGHT, placeLabels } from "../../app/geometry/js/labels.js";
 import { allowedFaces, allowedPolygon, directionOf, isViolated, restrictionsOf } from "../../app/geometry/js/methods.js";
 import { gradientInWords, methodInWords, numberText, propositionInWords } from "../../app/geometry/js/words.js";
-import { combine, distance, dot, norm, normalVector, uniform } from "./vectors.js";
+import { combine, distance, dot, norm, normalVector, TOLERANCES, uniform } from "./vectors.js";
 
-const GEM = { modules: 1, splits: 1, solver: "exact", label: "GEM" };
+const GEM = { modules: 1, splits: 1, solver: "exact", label: "GEM", restriction: TOLERANCES };
 const METHODS = [
   GEM,
   { ...GEM, modules: 2 },

@@ -19,7 +19,7 @@ export function makeTask({ past, splits, tensors, steps, recordings = 1, seed = 
 export function makeSnapshot(vectors, sizes, recording = 0, step = 1) {
   const grams = Float64Array.from(vectors.flatMap((tensor) => [...gram(tensor)]));
   const norms = vectors[0].map((_, i) => Math.sqrt(vectors.reduce((sum, tensor) => sum + dot(tensor[i], tensor[i]), 0)));
-  return { recording, step, sizes, grams, norms: Float64Array.from(norms), vectors };
+  return { recording, step, sizes, grams, norms: Float64Array.from(norms), cancelled: 1e-5, vectors };
 }
 
 // The gradients of a step in one module, with memory rows averaged to fewer splits, weighted by their sizes.

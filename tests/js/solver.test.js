@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dualPath, pieceAt, valueAt } from "../../app/components/solver.js";
-import { combine, distance, dot, gram, KINDS, norm, normalVector, uniform, vectorsOf } from "./vectors.js";
+import { combine, distance, dot, gram, KINDS, norm, normalVector, TOLERANCES, uniform, vectorsOf } from "./vectors.js";
 
 const RIDGE = 1e-7; // the default of the solver, relative to the squared length of a row
 const STRENGTHS = [0, 0.01, 0.3, 1, 7, 40];
-const ALWAYS = { solver: "exact", strength_kind: "dual-floor", trigger: "always" };
+const ALWAYS = { solver: "exact", strength_kind: "dual-floor", trigger: "always", ...TOLERANCES };
 
 function* problems(count) {
   for (let seed = 0; seed < count; seed++) {
@@ -76,9 +76,9 @@ test("one row has the closed form of GEM", () => {
 test("the approximate solver treats each row as if it were the only one", () => {
   for (const kind of ["dual-floor", "margin"]) {
     for (const { rows, g, weights } of problems(140)) {
-      const together = solve(rows, g, weights, { solver: "approx", strength_kind: kind, trigger: "always" });
+      const together = solve(rows, g, weights, { ...ALWAYS, solver: "approx", strength_kind: kind });
       rows.forEach((row, c) => {
-        const alone = solve([row], g, [weights[c]], { solver: "approx", strength_kind: kind, trigger: "always" });
+        const alone = solve([row], g, [weights[c]], { ...ALWAYS, solver: "approx", strength_kind: kind });
         for (const q of STRENGTHS) assert.equal(valueAt(together, q)[c], valueAt(alone, q)[0]);
       });
     }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { frontier, solveFamily, spreadOrder } from "../../app/explore/js/frontier.js";
 import { newRuleFamily, RULES } from "../../app/explore/js/surgery.js";
 import { makeTask, moduleVectors } from "./recorded.js";
-import { combine, distance, dot, gram, KINDS, norm, normalVector, uniform, vectorsOf } from "./vectors.js";
+import { combine, distance, dot, gram, KINDS, norm, normalVector, TOLERANCES, uniform, vectorsOf } from "./vectors.js";
 
 const RIDGE = 1e-7; // the default of the solver, relative to the squared length of a gradient
 
@@ -27,7 +27,7 @@ function* problems(count) {
 }
 
 function apply(rule, gradients, shares, parameters = [0]) {
-  const weights = RULES[rule].weights(gram(gradients), gradients.length, Float64Array.from(shares), parameters);
+  const weights = RULES[rule].weights(gram(gradients), gradients.length, Float64Array.from(shares), parameters, TOLERANCES);
   assert.equal(weights.length, parameters.length);
   return weights.map((w) => combine(gradients, [...w]));
 }
@@ -90,7 +90,8 @@ test("CAGrad is the best direction within its radius of the mean gradient", () =
 
 test("UPGrad conflicts with no gradient, and is their mean where they do not conflict", () => {
   for (const { name, gradients, shares, scale } of problems(140)) {
-    const [w] = RULES.upgrad.weights(gram(gradients), gradients.length, shares, [0]), z = combine(gradients, [...w]);
+    const [w] = RULES.upgrad.weights(gram(gradients), gradients.length, shares, [0], TOLERANCES);
+    const z = combine(gradients, [...w]);
     gradients.forEach((gradient, i) => {
       const ridge = RIDGE * dot(gradient, gradient) * w[i]; // by this much the ridge lowers the product
       assert.ok(dot(gradient, z) + ridge >= -1e-8 * scale * scale, name);
@@ -142,7 +143,7 @@ test("a rule on recorded steps has the products of its z, added over modules", (
     [snapshot] = task.snapshots,
     moduleOf = [0, 1, 1];
   for (const rule of Object.keys(RULES)) {
-    const family = newRuleFamily(task, rule, moduleOf, 2, { step_length: "free" });
+    const family = newRuleFamily(task, rule, moduleOf, 2, { step_length: "free", ...TOLERANCES });
     solveFamily(family, spreadOrder(task.snapshots));
     for (const s of [0, 1]) {
       const wanted = family.strengths.map(() => [0, 0, 0]), squares = family.strengths.map(() => 0);

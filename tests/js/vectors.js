@@ -48,3 +48,6 @@ export function distance(one, other) {
 export function gram(vectors) {
   return Float64Array.from(vectors.flatMap((one) => vectors.map((other) => dot(one, other))));
 }
+
+// The tolerances of the solver, as mgem_core/restriction/restriction.py sends them.
+export const TOLERANCES = { ridge: 1e-7, ridge_kind: "relative", violated: -1e-12 };

@@ -1,6 +1,5 @@
-// Comparing curves of points [x, y]: their knees, and their differences in y at equal x. No DOM here.
-
-const PLACES = 101; // at which two curves are compared
+// Comparing curves of points [x, y] over the strength, as mgem_core/analysis/curves.py and significance.py do: their knees,
+// and their differences in y at equal x. No DOM here. rule: the constants that come with the data (app/lens/payload.py).
 
 // The point of a curve that is farthest above the straight line between its ends, both axes scaled to the curve's range.
 export function kneeOf(points) {
@@ -13,47 +12,62 @@ export function kneeOf(points) {
   return best > 1e-9 ? distances.indexOf(best) : -1;
 }
 
-// Mean difference in y at equal x of two curves, the share of the range in common, mean |y| of the other one.
-export function curveDifference(one, other) {
-  const xs = [one, other].map((curve) => curve.map(([x]) => x));
-  const lows = xs.map((values) => Math.min(...values)), highs = xs.map((values) => Math.max(...values));
-  const low = Math.max(...lows), high = Math.min(...highs);
-  if (![low, high].every(Number.isFinite) || !(low < high)) return { difference: NaN, common: 0, level: NaN };
+// The points whose x is larger than at every smaller strength.
+export function risingBranch(curve, { same }) {
+  let largest = -Infinity;
+  return curve.filter(([x]) => {
+    const rises = largest === -Infinity || x > largest + same * Math.abs(largest);
+    largest = Math.max(largest, x);
+    return rises;
+  });
+}
+
+// Mean difference in y at equal x on the rising branches of two curves, the share of the range in common, mean |y| of the
+// other one.
+export function curveDifference(one, other, rule) {
+  const branches = [one, other].map((curve) => risingBranch(curve, rule));
+  const lows = branches.map((branch) => branch[0][0]), highs = branches.map((branch) => branch[branch.length - 1][0]);
+  const low = Math.max(...lows), high = Math.min(...highs), isKnown = [...one, ...other].flat().every(Number.isFinite);
+  if (!isKnown || !(low < high)) return { difference: NaN, common: 0, level: NaN };
   let difference = 0, level = 0;
-  for (let i = 0; i < PLACES; i++) {
-    const x = low + ((high - low) * i) / (PLACES - 1), y = upperEnvelope(other, x);
-    difference += (upperEnvelope(one, x) - y) / PLACES;
-    level += Math.abs(y) / PLACES;
+  for (let i = 0; i < rule.places; i++) {
+    const x = low + ((high - low) * i) / (rule.places - 1), y = interpolate(branches[1], x);
+    difference += (interpolate(branches[0], x) - y) / rule.places;
+    level += Math.abs(y) / rule.places;
   }
   return { difference, level, common: (high - low) / (Math.max(...highs) - Math.min(...lows)) };
 }
 
-// y of a curve at x: the largest of its linear pieces there; at the ends, where rounding may leave none, the nearest point.
-export function upperEnvelope(curve, x) {
-  let best = -Infinity;
-  for (let i = 1; i < curve.length; i++) {
-    const [x0, y0] = curve[i - 1], [x1, y1] = curve[i];
-    if (x < Math.min(x0, x1) || x > Math.max(x0, x1)) continue;
-    best = Math.max(best, x0 === x1 ? Math.max(y0, y1) : y0 + ((x - x0) / (x1 - x0)) * (y1 - y0));
-  }
-  if (best > -Infinity) return best;
-  return curve.reduce((nearest, point) => (Math.abs(point[0] - x) < Math.abs(nearest[0] - x) ? point : nearest))[1];
+// y at x of a branch with rising x; at the ends, the nearest point.
+function interpolate(branch, x) {
+  const i = branch.findIndex(([end]) => end >= x);
+  if (i <= 0) return branch[i < 0 ? branch.length - 1 : 0][1];
+  const [x0, y0] = branch[i - 1], [x1, y1] = branch[i];
+  return y0 + ((x - x0) / (x1 - x0)) * (y1 - y0);
 }
 
-// The difference of two frontiers in y at equal x, in percent of the second, with its interval over the recordings.
-export function differenceOverSeeds(one, other, recordings, quantile) {
-  const ones = one.each, others = other.each;
-  const found = Array.from({ length: recordings }, (_, r) => curveDifference(ones[r], others[r]));
+// The difference of two frontiers in y at equal x, in percent of the second, over the recordings with a common range: its
+// 95 % confidence interval, whether it is significant, the smallest difference that would be found with 80 % probability,
+// and the number of seeds that this one would need (null: more than the rule looks at).
+export function differenceOverSeeds(one, other, rule) {
+  const found = one.each
+    .map((curve, r) => curveDifference(curve, other.each[r], rule))
+    .filter(({ difference }) => Number.isFinite(difference));
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const level = mean(found.map((pair) => pair.level)), values = found.map((pair) => (100 * pair.difference) / level);
   const centre = mean(values), n = values.length;
   const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (n - 1));
-  const reach = (quantile * deviation) / Math.sqrt(n);
+  const error = deviation / Math.sqrt(n), reach = rule.quantiles[n] * error;
+  const isFound = ([count, deviations]) => deviation * deviations <= Math.abs(centre);
   return {
     values,
+    seeds: n,
     mean: centre,
     low: centre - reach,
     high: centre + reach,
     common: mean(found.map((pair) => pair.common)),
+    isSignificant: n >= rule.leastSeeds && Math.abs(centre) > rule.criticals[n] * error,
+    detectable: deviation * (rule.detectable.find(([count]) => count === n)?.[1] ?? NaN),
+    needed: rule.detectable.find(isFound)?.[0] ?? null,
   };
 }

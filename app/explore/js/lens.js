@@ -9,10 +9,6 @@ import { buildLens, drawLens } from "./view.js";
 
 const FRAME = 9; // milliseconds per frame for solving steps; the rest is solved in the next frames
 const MOST_FAMILIES = 200; // in the cache
-const DEFAULTS = {
-  ...{ solver: "exact", trigger: "violation", step_length: "free" },
-  ...{ strength_kind: "dual-floor", strength_per: "split" },
-};
 
 class Lens {
   constructor(host, data, { train, standalone, start, trained } = {}) {
@@ -85,7 +81,8 @@ class Lens {
   }
 
   get restriction() {
-    return { ...DEFAULTS, ...this.data.used?.restriction, solver: this.state.solver, trigger: this.state.trigger };
+    const { solver, trigger } = this.state;
+    return { ...(this.data.used?.restriction ?? this.data.defaults), solver, trigger };
   }
 
   family(moduleOf, splits, restriction = this.restriction, taskWeights = new Array(this.task.past).fill(1)) {

@@ -1,6 +1,6 @@
 // The panels below the frontier: modules × strength, layers × steps, and what the constraint saw against the truth.
 import { chooser } from "../../components/controls.js";
-import { valueAt, VIOLATED } from "../../components/solver.js";
+import { valueAt } from "../../components/solver.js";
 import { element, signedText, svgElement } from "../../components/svg.js";
 import { Axes, CellMap, MARGIN, pathOf, rangeOf } from "./charts.js";
 import { STRENGTHS } from "./frontier.js";
@@ -136,7 +136,7 @@ function drawConflicts(lens, chosen, width) {
     if (isV && !chosen.pieces[n]) return;
     const values = isV
       ? meanVs(chosen, n, state.q, lens.view.s)
-      : conflictsOf(snapshot, layerOf, lens.view.s, state.splits, state.conflict);
+      : conflictsOf(snapshot, layerOf, lens.view.s, state.splits, state.conflict, lens.restriction.violated);
     values.forEach((value, r) => {
       if (!Number.isFinite(value)) return;
       sums[r][binOf.get(snapshot.step)] += value;
@@ -168,7 +168,7 @@ function drawConflicts(lens, chosen, width) {
 }
 
 // Per layer: the cosine of g and the mean of the past task's memory rows, or the share of these rows that g violates.
-function conflictsOf(snapshot, layerOf, s, splits, kind) {
+function conflictsOf(snapshot, layerOf, s, splits, kind, violated) {
   const { blocks } = moduleBlocks(snapshot, layerOf, kind === "cosine" ? 1 : splits), S = snapshot.sizes.length;
   const K = kind === "cosine" ? 1 : splits, M = 2 + S + S * K, first = 2 + S + s * K;
   return blocks.map((block) => {
@@ -176,7 +176,7 @@ function conflictsOf(snapshot, layerOf, s, splits, kind) {
       { length: K },
       (_, k) => block[(first + k) * M] / Math.sqrt(block[0] * block[(first + k) * M + first + k]),
     );
-    return kind === "cosine" ? cosines[0] : cosines.filter((cosine) => cosine < VIOLATED).length / K;
+    return kind === "cosine" ? cosines[0] : cosines.filter((cosine) => cosine < violated).length / K;
   });
 }
 

@@ -3,9 +3,8 @@
 // A snapshot has the Gram matrices [L, M, M] of L parameter tensors: of g, g_t, the true gradients g_s of S past tasks, and
 // K memory rows of each past task.
 
-const CANCELLED = 1e-5; // of the finer rows' lengths: a mean of rows that is shorter is what rounding left of opposite ones
-
-// The recorded steps of one task: { past, splits, snapshots: [{ recording, step, sizes, grams, norms }] }.
+// The recorded steps of one task: { past, splits, snapshots: [{ recording, step, sizes, grams, norms, cancelled }] }.
+// cancelled: of the finer rows' lengths; a mean of rows that is shorter is what rounding left of opposite ones.
 export function decodeTask(data, task) {
   const L = data.layers.reduce((count, layer) => count + layer.tensors.length, 0), snapshots = [];
   data.recordings.forEach((one, recording) => {
@@ -19,7 +18,7 @@ export function decodeTask(data, task) {
         for (let l = 0; l < L; l++) square += grams[l * M * M + i * M + i];
         return Math.sqrt(Math.max(square, 0));
       });
-      snapshots.push({ recording, step, sizes: part.sizes[n], grams, norms });
+      snapshots.push({ recording, step, sizes: part.sizes[n], grams, norms, cancelled: data.cancelled });
     });
   });
   return { past: snapshots[0].sizes.length, splits: snapshots[0].sizes[0].length, snapshots };
@@ -48,7 +47,7 @@ function unpackGram(factors, from, M, target, at) {
 }
 
 // Gram matrices of each module, with neighbouring memory rows averaged to fewer splits, and the share of each row.
-export function moduleBlocks({ grams, sizes }, moduleOf, splits) {
+export function moduleBlocks({ grams, sizes, cancelled }, moduleOf, splits) {
   const S = sizes.length, K = sizes[0].length, M = 2 + S + S * K, joined = K / splits, m = 2 + S + S * splits;
   const target = new Int32Array(M), share = new Float64Array(M).fill(1), shares = new Float64Array(S * splits);
   for (let i = 0; i < M; i++) target[i] = i < 2 + S ? i : 2 + S + Math.floor((i - 2 - S) / joined);
@@ -65,17 +64,17 @@ export function moduleBlocks({ grams, sizes }, moduleOf, splits) {
     for (let i = 0; i < M * M; i++) blocks[d][i] += grams[l * M * M + i];
   });
   if (joined === 1) return { blocks, shares };
-  return { blocks: blocks.map((fine) => mergeRows(fine, M, m, 2 + S, target, share)), shares };
+  return { blocks: blocks.map((fine) => mergeRows(fine, M, m, 2 + S, target, share, cancelled)), shares };
 }
 
-function mergeRows(fine, M, m, first, target, share) {
+function mergeRows(fine, M, m, first, target, share, cancelled) {
   const block = new Float64Array(m * m), lengths = new Float64Array(m);
   for (let i = 0; i < M; i++) {
     lengths[target[i]] += share[i] * Math.sqrt(Math.max(fine[i * M + i], 0));
     for (let j = 0; j < M; j++) block[target[i] * m + target[j]] += share[i] * share[j] * fine[i * M + j];
   }
   for (let i = first; i < m; i++) {
-    if (Math.sqrt(Math.max(block[i * m + i], 0)) > CANCELLED * lengths[i]) continue;
+    if (Math.sqrt(Math.max(block[i * m + i], 0)) > cancelled * lengths[i]) continue;
     for (let j = 0; j < m; j++) block[i * m + j] = block[j * m + i] = 0;
   }
   return block;

@@ -101,12 +101,13 @@ function atLength({ start, v0, v1 }, S, n, length) {
 }
 
 // Each gradient is projected onto the cone of directions that conflict with none, and the mean is taken.
-function upgrad(S, n) {
+function upgrad(S, n, shares, parameters, { ridge, ridge_kind }) {
   const total = new Float64Array(n), weights = new Float64Array(n);
+  const restriction = { strength_kind: "dual-floor", ridge, ridge_kind };
   for (let i = 0; i < n; i++) {
     weights.fill(0);
     weights[i] = 1;
-    const v = valueAt(exactPath(S, new Float64Array(n), weights, { strength_kind: "dual-floor" }), 1);
+    const v = valueAt(exactPath(S, new Float64Array(n), weights, restriction), 1);
     for (let k = 0; k < n; k++) total[k] += v[k] / n;
   }
   return [total];
@@ -139,12 +140,12 @@ export function newRuleFamily(task, name, moduleOf, splits, restriction) {
 }
 
 // Adds the results of the rule in each module at a step: the products with z (g, g_t, g_s, ĝ_s) and ‖z‖², per parameter.
-function applyRule({ task, rule, splits, P, strengths, sums }, n, blocks, shares) {
+function applyRule({ task, rule, restriction, splits, P, strengths, sums }, n, blocks, shares) {
   const first = 2 + task.past, C = shares.length, M = first + C, size = C + 1, S = new Float64Array(size * size);
   const rowOf = (i) => (i ? first + i - 1 : 0);
   for (const block of blocks) {
     for (let i = 0; i < size; i++) for (let j = 0; j < size; j++) S[i * size + j] = block[rowOf(i) * M + rowOf(j)];
-    RULES[rule].weights(S, size, shares, strengths).forEach((w, q) => {
+    RULES[rule].weights(S, size, shares, strengths, restriction).forEach((w, q) => {
       const at = (n * strengths.length + q) * (P + 1);
       for (let row = 0; row < M; row++) {
         let product = 0;

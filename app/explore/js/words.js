@@ -3,7 +3,6 @@ import { signedText } from "../../components/svg.js";
 import { differenceOverSeeds } from "./curves.js";
 import { isWithin } from "./frontier.js";
 
-const LEAST_SEEDS = 4; // with fewer, no difference is claimed
 export const AXES = { unit: "per ‖z‖", raw: "raw", cosine: "cosine" };
 export const TITLES = {
   unit: ["⟨g_s,z⟩ / ‖z‖ → the past task is kept", "⟨g_t,z⟩ / ‖z‖ → the current task is learnt"],
@@ -24,33 +23,32 @@ export function strengthText(q) {
   return q === 0 ? "0" : Number(q.toPrecision(q < 1 ? 2 : 3)).toString();
 }
 
-// The difference to GEM at equal retention, if there are enough seeds.
+// The difference to GEM at equal retention, and whether it is significant.
 export function differenceInWords(lens, chosen, gem) {
-  const name = nameOf(chosen), seeds = lens.R;
+  const name = nameOf(chosen), { rule } = lens.data;
   if (name === "GEM") return "This is GEM itself: choose more modules or splits to compare them with it.";
   if (chosen.solved < lens.task.order.length) return "Comparing with GEM …";
-  if (seeds === 1)
-    return (
-      "One run was recorded, so nothing is claimed about a difference to GEM: " +
-      `it takes at least ${LEAST_SEEDS} seeds to tell.`
-    );
-  const found = differenceOverSeeds(lens.curveOf(chosen), lens.curveOf(gem), seeds, lens.data.quantile);
-  if (!Number.isFinite(found.mean))
-    return `${name} and GEM have no range of retention in common here, so they cannot be compared.`;
-  if (seeds < LEAST_SEEDS) {
+  const enough = `At least ${rule.leastSeeds} seeds are needed to compare them.`;
+  if (lens.R === 1) return `One run was recorded. ${enough}`;
+  const found = differenceOverSeeds(lens.curveOf(chosen), lens.curveOf(gem), rule), { seeds } = found;
+  if (!seeds) return `${name} and GEM have no range of retention in common here, so they cannot be compared.`;
+  const left = seeds < lens.R ? `${seeds} of ${plural(lens.R, "seed")} with a common range` : plural(seeds, "seed");
+  if (seeds < rule.leastSeeds) {
     const each = found.values.map((value) => `${signed(value)} %`).join(", ");
-    const enough = `at least ${LEAST_SEEDS} seeds are needed to compare them`;
-    return `At equal ⟨g_s,z⟩, the difference in ⟨g_t,z⟩ to GEM is ${each} in ${seeds} seeds; ${enough}.`;
+    return `At equal ⟨g_s,z⟩, the difference in ⟨g_t,z⟩ to GEM is ${each} (${left}). ${enough}`;
   }
-  const where = found.common >= 0.75 ? "" : `, over the ${Math.round(100 * found.common)} % of the range that both cover`;
-  const interval = `95 % CI ${signed(found.low)} to ${signed(found.high)}, ${seeds} seeds`;
+  const share = Math.round(100 * found.common);
+  const where = found.common >= rule.mostCommon ? "" : `, over the ${share} % of the range that both cover`;
+  const interval = `95 % CI ${signed(found.low)} to ${signed(found.high)}, ${left}`;
   const size = `${Math.abs(found.mean).toFixed(2)} % ${found.mean > 0 ? "larger" : "smaller"} than GEM’s`;
-  const verdict =
-    found.low > 0 || found.high < 0
-      ? ". The interval is that of a single comparison: among many, some look good by chance."
-      : ": not significant.";
-  const result = `${size}${where} (${interval})${verdict}`;
-  return `At equal ⟨g_s,z⟩ (retention), ⟨g_t,z⟩ (learning) of ${name} is on average ${result}`;
+  const what = `At equal ⟨g_s,z⟩ (retention), ⟨g_t,z⟩ (learning) of ${name}`;
+  const sentence = `${what} is on average ${size}${where} (${interval})`;
+  const corrected = `corrected for the ${plural(rule.comparisons, "setting")} to choose from`;
+  if (found.isSignificant) return `${sentence}: significant, ${corrected}.`;
+  const needed = found.needed ?? `more than ${rule.mostSeeds}`;
+  const others = `one of ${Math.abs(found.mean).toFixed(2)} % with ${needed} seeds`;
+  const power = `A true difference of ${found.detectable.toFixed(2)} % would be found with 80 % probability, ${others}.`;
+  return `${sentence}: not significant, ${corrected}. ${power}`;
 }
 
 function signed(value) {

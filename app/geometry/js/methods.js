@@ -1,7 +1,7 @@
 // z of each method in two or three dimensions, as in mgem_core/restriction/direction.py, and the sets that they allow.
 // No DOM here.
 //
-// A method has { modules, splits, solver }. The memory has two splits, whose gradients are the rows; with one split, the
+// A method has { modules, splits, solver, restriction }. The memory has two splits, whose gradients are the rows; with one split, the
 // row is their mean. With two modules, the first has all coordinates but the last.
 // restriction: { strength_kind, trigger, strength }.
 import { dot, dualPath, valueAt } from "../../components/solver.js";
@@ -49,7 +49,7 @@ export function directionOf(method, g, rows, { strength_kind, trigger, strength 
       A,
       b,
       G.map(() => 1),
-      { solver: method.solver, strength_kind, trigger },
+      { ...method.restriction, solver: method.solver, strength_kind, trigger },
       dot(own, own),
     );
     const found = [...valueAt(path, strength)],

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mgem_core.analysis import aggregate, paired
 from mgem_core.analysis.aggregate import View
-from mgem_core.analysis.paired import Estimate, estimate
+from mgem_core.analysis.significance import Estimate, estimate
 from mgem_core.learners import METHOD_OF_FAMILY
 from mgem_core.paper import published
 from mgem_core.paper.selection import Result, find_result

@@ -1,6 +1,6 @@
 """Claims about memory strength."""
 
-from mgem_core.analysis.paired import Estimate, estimate, excluding_zero
+from mgem_core.analysis.significance import Estimate, are_significant, estimate
 from mgem_core.paper.claims.evidence import (
     BUILT_IN,
     MNIST,
@@ -40,8 +40,8 @@ def backward_transfer() -> Finding:
             f"⟨ĝ_s,z⟩/‖z‖ on the memory is {on_memory}. At q = {low:g}, the first minus the second is "
             f"{interval(gap)}."
         )
-    has_risen = all(excluding_zero(rises)) and all(one and one.mean > 0 for one in rises)
-    has_gap = all(excluding_zero(gaps)) and all(one and one.mean < 0 for one in gaps)
+    has_risen = all(are_significant(rises)) and all(one and one.mean > 0 for one in rises)
+    has_gap = all(are_significant(gaps)) and all(one and one.mean < 0 for one in gaps)
     answer = f"Both products {'rise' if has_risen else 'do not both rise'} with the strength. "
     answer += "There is a gap to narrow." if has_gap else "A gap that a strength could narrow is not significant."
     setting = (
@@ -55,7 +55,7 @@ def raises_acc() -> Finding:
     """Compare GEM at the strength chosen for it with GEM at strength 0."""
     found = {name: strength_effect(name) for name in MNIST}
     estimates = [one for _, one in found.values()]
-    significant = dict(zip(MNIST, excluding_zero(estimates), strict=True))
+    significant = dict(zip(MNIST, are_significant(estimates), strict=True))
     checks, numbers, sentences = [], {}, []
     for name, (q, one) in found.items():
         assert one, "GEM is published with and without a strength"

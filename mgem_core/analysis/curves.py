@@ -1,0 +1,71 @@
+"""Differences between two curves in y at equal x, such as ⟨g_t,z⟩ at equal ⟨g_s,z⟩.
+
+A curve is an array [strengths, 2] of points (x, y) in the order of the strengths. With trained runs, x rarely rises all
+along, and it falls where a run collapses. So only the rising branch counts: the points whose x is larger than at every
+smaller strength. On it, each x has one y, whatever the number of strengths. `app/explore/js/curves.js` does the same.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+PLACES = 101  # values of x at which two curves are compared
+LEAST_STRENGTHS = 3  # with fewer, the error of the interpolation between strengths cannot be measured
+SAME = 1e-9  # relative: values of x that are closer are equal up to rounding
+Floats = NDArray[np.float64]
+
+
+class CurveDifference(NamedTuple):
+    difference: float  # mean difference in y at equal x; NaN if there is no common range of x, or a point is unknown
+    common: float  # share of the whole range of x that both curves cover
+    level: float  # mean |y| of the second curve over the common range
+
+
+NO_RANGE = CurveDifference(np.nan, 0.0, np.nan)
+
+
+def rising_branch(curve: Floats) -> Floats:
+    """Return the points whose x is larger than at every smaller strength."""
+    largest = np.maximum.accumulate(curve[:, 0])
+    return curve[np.r_[True, curve[1:, 0] > largest[:-1] + SAME * np.abs(largest[:-1])]]
+
+
+def is_rising(curve: Floats) -> bool:
+    """Return whether x rises from each strength to the next."""
+    return len(rising_branch(curve)) == len(curve)
+
+
+def curve_difference(one: Floats, other: Floats) -> CurveDifference:
+    """Compare the rising branches of two curves over the range of x that both cover."""
+    if np.isnan(one).any() or np.isnan(other).any():
+        return NO_RANGE
+    branches = rising_branch(one), rising_branch(other)
+    (first, last), (first_other, last_other) = ((branch[0, 0], branch[-1, 0]) for branch in branches)
+    low, high = max(first, first_other), min(last, last_other)
+    if not low < high:
+        return NO_RANGE
+    places = np.linspace(low, high, PLACES)
+    y, y_other = (np.interp(places, *branch.T) for branch in branches)
+    common = (high - low) / (max(last, last_other) - min(first, first_other))
+    return CurveDifference(float((y - y_other).mean()), float(common), float(np.abs(y_other).mean()))
+
+
+def interpolation_error(ones: Sequence[Floats], others: Sequence[Floats]) -> float:
+    """Estimate by how much linear interpolation between strengths shifts the mean difference of these pairs of curves.
+
+    The error of linear interpolation grows with the square of the spacing, so leaving out every second strength changes the
+    difference by about three times the error. Of the two ways to do so, the larger change counts.
+    """
+    strengths = len(ones[0])
+    errors = [0.0]
+    for start in (1, 2):
+        some = sorted({0, *range(start, strengths, 2), strengths - 1})
+        changes = [
+            curve_difference(one[some], other[some]).difference - curve_difference(one, other).difference
+            for one, other in zip(ones, others, strict=True)
+        ]
+        known = [change for change in changes if not np.isnan(change)]
+        errors.append(abs(float(np.mean(known))) / 3 if known else np.inf)
+    return max(errors)
