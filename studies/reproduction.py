@@ -141,10 +141,11 @@ def strengths() -> list[str]:
         cells = []
         for found in of.values():
             accuracies = found[found["label"] == label].set_index("strength")["validation_acc"].reindex(STRENGTHS)
-            cells += in_bold(accuracies, [MISSING if pd.isna(value) else f"{value:.1f}" for value in accuracies])
+            texts = [MISSING if pd.isna(value) else f"{value:.1f}" for value in accuracies]
+            cells.append(", ".join(in_bold(accuracies, texts)))
         rows.append([label, *cells])
-    head = [f"{title.partition(' ')[2]}: q = {q:g}" for title in MNIST.values() for q in STRENGTHS]
-    return markdown(["method", *head], rows)
+    tried = ", ".join(f"{q:g}" for q in STRENGTHS)
+    return markdown(["method", *(f"{title}: q = {tried}" for title in MNIST.values())], rows)
 
 
 def figure_4() -> list[str]:
