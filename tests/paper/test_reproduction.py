@@ -17,8 +17,8 @@ def test_every_section_is_in_the_document():
 
 
 def test_typed_number_is_replaced():
-    text = "before\n<!-- figure-4 -->\n| typed by hand |\n<!-- end -->\nafter"
+    text = "before\n<!-- strengths -->\n| typed by hand |\n<!-- end -->\nafter"
     found = reproduction.filled(text)
     assert "typed by hand" not in found
-    assert found.startswith("before\n<!-- figure-4 -->")
+    assert found.startswith("before\n<!-- strengths -->")
     assert found.endswith("<!-- end -->\nafter")
