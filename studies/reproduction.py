@@ -21,7 +21,7 @@ from mgem_core.text import MISSING, mean_and_error, signed
 FILE = Path(__file__).parents[1] / "docs" / "reproduction.md"
 SECTION = re.compile(r"<!-- (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 WIDTH = 136
-SHORT = ("table-1-cifar", "table-2-digit-five", "table-2-pacs")
+SHORT = ("table-1-cifar", "table-2-digit-five")
 SEARCHED = ("single", "independent", "ewc", "mer", "agem", "er", "gem")
 EXTRA = {"ewc": "ewc_lambda", "mer": "mer_beta"}  # what was searched besides the learning rate
 STRENGTHS = (0.0, 0.3, 1.0, 3.0)
@@ -70,17 +70,6 @@ def table_1() -> list[str]:
     return [*printed_and_ours("table-1-permutations", "paper"), "", *printed_and_ours("table-1-rotations", "paper")]
 
 
-def short_scale() -> list[str]:
-    """Return the ACC of every row and benchmark at the short scale, and the number of seeds."""
-    found = {name: results(name, "short") for name in SHORT}
-    rows = []
-    for row in TABLES[SHORT[0]].rows:
-        of_row = [of.get(row.label) for of in found.values()]
-        acc = [(one.means["acc"], len(one.seeds)) if one else None for one in of_row]
-        rows.append([row.label, *(f"{compact(one[0].mean, one[0].error)} ({one[1]})" if one else MISSING for one in acc)])
-    return markdown(["ours: ACC (seeds)", *(TABLES[name].title.partition(" · ")[2] for name in SHORT)], rows)
-
-
 def minus_gem() -> list[str]:
     """Return ACC and BWD minus those of GEM within seeds; bold where the difference is significant."""
     found = {(table, measure): row_differences(results(table), measure) for table in MNIST for measure in ("acc", "bwd")}
@@ -111,7 +100,7 @@ def in_bold(values: pd.Series, texts: list[str]) -> list[str]:
 
 def rates() -> list[str]:
     """Return the validation accuracies of the learning rates that were tried, at the best λ or β; the best in bold."""
-    scales: dict[str, Scale] = {**dict.fromkeys(MNIST, "paper"), **dict.fromkeys(SHORT[:2], "short")}
+    scales: dict[str, Scale] = {**dict.fromkeys(MNIST, "paper"), **dict.fromkeys(SHORT, "short")}
     rows = []
     for method in SEARCHED:
         cells = [_rates(chosen_on(name, scale), method) for name, scale in scales.items()]
@@ -141,23 +130,11 @@ def strengths() -> list[str]:
         cells = []
         for found in of.values():
             accuracies = found[found["label"] == label].set_index("strength")["validation_acc"].reindex(STRENGTHS)
-            cells += in_bold(accuracies, [MISSING if pd.isna(value) else f"{value:.1f}" for value in accuracies])
+            texts = [MISSING if pd.isna(value) else f"{value:.1f}" for value in accuracies]
+            cells.append(", ".join(in_bold(accuracies, texts)))
         rows.append([label, *cells])
-    head = [f"{title.partition(' ')[2]}: q = {q:g}" for title in MNIST.values() for q in STRENGTHS]
-    return markdown(["method", *head], rows)
-
-
-def figure_4() -> list[str]:
-    """Return the time of a step and the peak memory of every network and method."""
-    runs = published.read("figure-4")[0]
-    runs = runs.assign(kind=runs["label"].str.partition("(")[0])
-    kinds = list(dict.fromkeys(runs["kind"]))
-    rows = []
-    for network, of in runs.groupby("network", sort=False):
-        by_kind = of.set_index("kind")
-        texts = [f"{by_kind['seconds_per_step'][k]:.2f} · {by_kind['peak_memory_mb'][k]:,.0f}" for k in kinds]
-        rows.append([str(network), *texts])
-    return markdown(["s per step · peak MB", *kinds], rows)
+    tried = ", ".join(f"{q:g}" for q in STRENGTHS)
+    return markdown(["method", *(f"{title}: q = {tried}" for title in MNIST.values())], rows)
 
 
 def all_claims() -> list[str]:
@@ -181,8 +158,6 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "minus-gem": minus_gem,
     "rates": rates,
     "strengths": strengths,
-    "short-scale": short_scale,
-    "figure-4": figure_4,
     "claims": all_claims,
 }
 

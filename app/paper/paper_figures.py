@@ -1,4 +1,4 @@
-"""The figures of the paper on its page, drawn from the results that come with the tool."""
+"""The paper's figures on the page Paper, drawn from the results that come with the tool."""
 
 import re
 from functools import lru_cache, partial
@@ -27,19 +27,19 @@ from mgem_core.text import pluralize
 from paper.run_this import ask_to_run
 
 PLOT_HEIGHT = 420  # pixels, unless a figure says otherwise
-RESTRICTED = {"always": "every step restricted", "violation": "steps restricted when violated"}
+RESTRICTED = {"always": "every step restricted", "violation": "steps restricted only on conflict"}
 AS_IN_PAPER: dict[Axes, str] = {"unit": AXES["unit"], "raw": "raw, as in the paper"}
 
 
 def show_figure(name: str) -> None:
-    """A figure of the paper with what it shows; if nothing comes with this version to draw it from, this is said."""
+    """Show a figure of the paper with its caption, or say that this version has no results for it."""
     about = PAPER_FIGURES[name]
     st.subheader(about.title)
     st.caption(escape_markdown(about.caption))
     if not about.shown_by:
         {"figure-1": show_cones, "figure-5": show_samples}[name](name)
     elif published.read(name)[0].empty:
-        st.info("No results of ours for this figure come with this version.")
+        st.info("This version has no results for this figure.")
     else:
         show_published(name)
     show_run_buttons(name)
@@ -53,7 +53,7 @@ def show_cones(name: str) -> None:
 
 
 def show_samples(name: str) -> None:
-    """Only when asked: to read the images takes seconds."""
+    """Show the images after a button is pressed, because reading them takes seconds."""
     if not st.session_state.get("shows samples"):
         st.button("Show images", on_click=lambda: st.session_state.update({"shows samples": True}))
         return
@@ -67,14 +67,14 @@ def show_samples(name: str) -> None:
         for strip in group:
             st.image(strip.pixels, escape_markdown(strip.domain), width="stretch")
     st.caption(
-        "As they are in the files; digits are trained on in grey, 28 × 28 pixels. `mgem data list` says which other "
-        "domains there are, and how to get them."
+        "These are the original images; digits are converted to grey, 28 × 28 pixels, for training. `mgem data list` "
+        "lists the other domains and how to get them."
     )
     show_export_menu(name, View())
 
 
 class Drawn(NamedTuple):
-    """Our figure of published runs, and what these tell of every line and GEM."""
+    """A figure of published runs, and the comparisons of its lines with GEM."""
 
     plain: PlainFigure
     subtitle: str
@@ -83,7 +83,7 @@ class Drawn(NamedTuple):
 
 @lru_cache(maxsize=16)
 def draw(name: str, version: int, view: View) -> Drawn:
-    """`version` is that of the published file."""
+    """Draw the figure; `version` makes the cache draw it again after a change of the published file."""
     about, selection = PAPER_FIGURES[name], select_published(name, view)
     figure = FIGURES[about.shown_by]
     assert figure.data, "figures of the paper have data"
@@ -96,7 +96,7 @@ def draw(name: str, version: int, view: View) -> Drawn:
 
 
 def show_published(name: str) -> None:
-    """The figure, what its runs tell, and the files of it."""
+    """Show the figure, the comparisons of its lines, and the export menu."""
     about = PAPER_FIGURES[name]
     figure, view = FIGURES[about.shown_by], View(axes=_choose_axes(name)) if about.has_axes else View()
     try:
@@ -121,9 +121,9 @@ def show_export_menu(name: str, view: View) -> None:
 
 
 def scale_in_words(runs: pd.DataFrame) -> str:
-    """What the runs of a figure trained, which may be less than in the paper: 2 tasks × 20 steps × 25 images, memory 32.
+    """Describe what was trained, which may be less than in the paper: "…, 2 tasks × 20 steps × 25 images, memory 32".
 
-    Where the lens answered, it says at whose steps.
+    For answers of the lens, name the run whose steps were recorded.
     """
 
     def values(name: str) -> str:
@@ -131,10 +131,10 @@ def scale_in_words(runs: pd.DataFrame) -> str:
 
     benchmarks = ", ".join(benchmark_title(name) for name in aggregate.benchmarks(runs))
     steps = f"{values('tasks')} tasks × {values('iterations')} steps × {values('batch_size')} images"
-    triggers = runs.loc[runs["strength"] > 0, "trigger"].unique()  # at 0, both do the same
+    triggers = runs.loc[runs["strength"] > 0, "trigger"].unique()  # at strength 0, both triggers give the same steps
     restricted = [RESTRICTED[trigger] for trigger in triggers]
-    asked = [f"solved at {where}, not trained" for where in runs[published.STEPS_OF].dropna().unique()]
-    parts = [benchmarks, steps, f"memory {values('memory')}", f"learning rate {values('lr')}", *restricted, *asked]
+    of_lens = [f"solved at {where}, not trained" for where in runs[published.STEPS_OF].dropna().unique()]
+    parts = [benchmarks, steps, f"memory {values('memory')}", f"learning rate {values('lr')}", *restricted, *of_lens]
     return ", ".join(parts)
 
 
@@ -145,19 +145,19 @@ def _choose_axes(name: str) -> Axes:
 
 
 def show_verdicts(verdicts: list[Verdict]) -> None:
-    """In sentences that the runs carry."""
+    """Show a sentence and a row of a table for each comparison with GEM."""
     if not verdicts:
         return
     if (seeds := len(verdicts[0].seeds)) < LEAST_SEEDS:
-        shared = f"All configurations share {pluralize(seeds, 'seed') if seeds else 'no seed'}"
-        st.markdown(f"{shared}; it takes at least {LEAST_SEEDS} to tell a difference.")
+        shared = pluralize(seeds, "seed") if seeds else "no seed"
+        st.markdown(f"All configurations share {shared}; at least {LEAST_SEEDS} are needed to compare them.")
         return
     st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))
     st.expander("All differences").markdown(differences_table(verdicts))
 
 
 def show_run_buttons(name: str) -> None:
-    """A button for the preset of the figure, or for each of its scales; none if there is no such preset."""
+    """Show a button for each preset of the figure: one per scale, or none."""
     presets = {key: preset for key, preset in PRESETS.items() if key == name or key.startswith(f"{name}-")}
     missing = next(filter(None, (missing_data(preset.spec.runs()) for preset in presets.values())), "")
     if missing:

@@ -1,4 +1,4 @@
-"""A table of the paper on its page: the choice of it, its numbers beside ours, and what can be done with it."""
+"""A table of the paper on the page Paper: its numbers next to ours, buttons to run it, and the export menu."""
 
 from functools import partial
 from typing import Any
@@ -21,12 +21,12 @@ from paper.table_rows import COLUMNS, DAGGER, choices_in_words, table_rows
 
 IN_URL: dict[str, Any] = {"bind": "query-params"}
 EXPLANATION = (
-    "The paper does not say what its ± is; we take it for a standard error, as ours is. Differences are ours minus the "
-    "paper's, with both errors combined; bold where zero lies outside their 95 % interval (Student's t over our seeds, not "
-    "corrected for the number of cells). One seed has no error, so nothing is claimed of it."
+    "± is the standard error over seeds. The paper does not say what its ± is; we assume the same. Differences are ours "
+    "minus the paper's, with both errors combined. Bold: the 95 % CI excludes zero (Student's t over our seeds, not "
+    "corrected for the number of cells). A single seed has no CI."
 )
 SHORT_EXPLANATION = (
-    "These are other tasks than the paper's, so the differences show the scale as well as the method, and none is marked."
+    "The short scale trains less than the paper. Differences from the paper are partly due to this, so none is bold."
 )
 
 
@@ -58,7 +58,7 @@ def show_table(store: Store, table: Table, scale: Scale) -> None:
 
 
 def _show_differences(entries: list[Entry]) -> None:
-    """What the rows of each source tell of each other."""
+    """Show the differences from GEM within our results and within the user's runs."""
     for title, sentences in paper_differences.by_source(entries).items():
         st.markdown("\n".join([f"**{title}**\n", *(f"- {escape_markdown(sentence)}" for sentence in sentences)]))
 
@@ -75,7 +75,7 @@ def _ask(table: Table, scale: Scale) -> None:
 
 
 def _ask_for_row(table: Table, scale: Scale, key: str) -> None:
-    """`key` is that of a row of the table on the page."""
+    """Ask whether to run the row with this key, which is "label/source"."""
     rows = [row for row in table.rows if row.label == key.partition("/")[0]]
     if rows:
         ask_to_run(f"{rows[0].label}, {table.title}, {scale} scale", sweep_of(table, scale, rows))
@@ -88,7 +88,7 @@ def _show_notes(table: Table, scale: Scale, entries: list[Entry]) -> None:
     st.caption(SHORT_EXPLANATION if scale == "short" else EXPLANATION)
     if not any(entry.source == SHIPPED for entry in entries):
         elsewhere = "" if published.read(table.name)[0].empty else " There are some at the other scale."
-        st.caption(f"No results of ours at this scale come with this version.{elsewhere}")
+        st.caption(f"This version has no results at this scale.{elsewhere}")
     if sentences := choices_in_words(entries):
         with st.expander("Which strengths and learning rates were chosen, and on which seeds"):
             st.markdown("\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences))

@@ -1,4 +1,4 @@
-"""Launching what a page shows: a question with the number of runs and the time they take, and then usually Explore."""
+"""The dialog that launches a sweep: it shows the number of runs and the estimated time, then usually opens Explore."""
 
 import session
 import streamlit as st
@@ -10,7 +10,7 @@ from mgem_core.store import Store
 
 
 def ask_to_run(name: str, spec: SweepSpec) -> None:
-    """Called by a button: the page asks whether to launch this sweep, until that is answered or dismissed."""
+    """Open the dialog for this sweep; a callback of buttons. It stays open until it is answered or dismissed."""
     st.session_state["to run"] = name, spec
 
 
@@ -19,7 +19,7 @@ def _forget() -> None:
 
 
 def show_question(store: Store, goes_to_explore: bool = True) -> None:
-    """The question, if a button asked for it; it stays when the page runs again, because runs have finished."""
+    """Show the dialog if a button opened it, also when the page reruns because runs have finished."""
     if session.came_from_another_page():
         _forget()
     if asked := st.session_state.get("to run"):
@@ -29,7 +29,7 @@ def show_question(store: Store, goes_to_explore: bool = True) -> None:
 
 @st.dialog("Run this", on_dismiss=_forget)
 def _ask(store: Store, name: str, spec: SweepSpec, goes_to_explore: bool) -> None:
-    """Launched, the sweep is shown on Explore, or the one that has exactly these runs already; or the page stays."""
+    """Ask, launch, and open Explore with the sweep, or with an existing one that has exactly these runs."""
     st.markdown(f"**{escape_markdown(name)}**")
     configs = spec.runs()
     missing = missing_data(configs)

@@ -1,4 +1,4 @@
-"""The rows of a table of the paper: the printed numbers, ours as they come with the tool, and the user's own."""
+"""The rows of a table of the paper: printed numbers, results that come with the tool, and the user's runs."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from mgem_core.text import MISSING, mean_and_error, strength
 DAGGER = "†"
 COLUMNS: list[dict[str, Any]] = [
     {"name": "method", "title": "method", "kind": "text"},
-    {"name": "source", "title": "numbers", "kind": "text", "help": "the paper's, ours that come with the tool, or yours"},
+    {"name": "source", "title": "numbers", "kind": "text", "help": "the paper, our results, or your runs"},
     *(
         column
         for name in MEASURES
@@ -31,17 +31,17 @@ COLUMNS: list[dict[str, Any]] = [
     ),
     {"name": "q", "title": "q", "kind": "number", "help": "memory strength"},
     {"name": "lr", "title": "lr", "kind": "number", "help": "learning rate"},
-    {"name": "seeds", "title": "seeds", "kind": "number", "help": "in the means"},
+    {"name": "seeds", "title": "seeds", "kind": "number", "help": "number of seeds in the means"},
     {"name": "run", "title": "", "kind": "action"},
 ]
 
 
 def table_rows(table: Table, scale: Scale, entries: Sequence[Entry], can_run: bool) -> list[dict[str, Any]]:
-    """A row per entry; the first of each method has the button that runs it."""
+    """Return a row per entry; the first row of each method has the button that runs it."""
     rows, with_button = [], set()
     for entry in entries:
         label = entry.row.label
-        cells = {**_plain_cells(entry), "run": {"text": ""}}
+        cells = {**_cells(entry), "run": {"text": ""}}
         if label not in with_button:
             with_button.add(label)
             cells["run"] = {"text": "Run this", "label": f"Run {label}", "disabled": not can_run}
@@ -51,12 +51,12 @@ def table_rows(table: Table, scale: Scale, entries: Sequence[Entry], can_run: bo
 
 
 def _config_label(table: Table, scale: Scale, row: Row) -> str:
-    """What we call the method of a row, which decides its colour."""
+    """Return our label for the method of a row, which decides its colour."""
     fields = {name: [value] for name, value in row.fields.items()}
     return SweepSpec(base=table.scale(scale), grid=fields).runs()[0].label
 
 
-def _plain_cells(entry: Entry) -> dict[str, Any]:
+def _cells(entry: Entry) -> dict[str, Any]:
     config = entry.result.config if entry.result else None
     q = strength_of(entry)
     is_flagged = bool(entry.row.note) and entry.source == PAPER
@@ -84,6 +84,6 @@ def _difference_cell(found: Difference | None) -> dict[str, Any]:
 
 
 def choices_in_words(entries: Sequence[Entry]) -> list[str]:
-    """Of each row with runs: which settings were chosen, how, and over which seeds the means are."""
+    """Describe for each row with runs which settings were chosen, how, and the seeds of the means."""
     with_runs = [(entry, entry.result) for entry in entries if entry.result]
     return [f"{entry.row.label}, {entry.source}: {selection.in_words(result)}" for entry, result in with_runs]

@@ -1,6 +1,6 @@
-"""The command `mgem paper`: a table of the paper beside the results that come with the tool and the runs of the store.
+"""The command `mgem paper`: a table of the paper next to the results that come with the tool and the runs of the store.
 
-Also its figures, as files, drawn from the results that come with the tool.
+It also writes the paper's figures as files, drawn from the results that come with the tool.
 """
 
 import argparse
@@ -24,21 +24,21 @@ AXES = ("unit", "raw")
 BINARY = ("png", "pdf", "parquet")
 LEGEND = """
 ACC, FWD and BWD in percent; in parentheses ours minus the paper's. Our ± is the standard error over seeds. The paper does
-not say what its ± is; we take it for a standard error.
-*  zero lies outside the 95 % interval of the difference (Student's t over our seeds, not corrected for the number of
-   cells); at the short scale none is marked"""
+not say what its ± is; we assume a standard error.
+*  the 95 % CI of the difference excludes zero (Student's t over our seeds, not corrected for the number of cells); not
+   marked at the short scale"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_paper)
     parser.add_argument("name", metavar="TABLE|FIGURE", help=", ".join([*TABLES, *FIGURES]))
-    parser.add_argument("--scale", metavar="X", help="of our runs in a table: paper or short [paper]")
-    parser.add_argument("--axes", metavar="X", help="of figure-2: unit or raw, as in the paper [unit]")
+    parser.add_argument("--scale", metavar="X", help="scale of our runs in a table: paper or short [paper]")
+    parser.add_argument("--axes", metavar="X", help="axes of figure-2: unit, or raw as in the paper [unit]")
     parser.add_argument(
-        "--format", metavar="X", help=f"of a table: {', '.join(FORMATS)}; of a figure: png, svg, pdf, html, …"
+        "--format", metavar="X", help=f"for a table: {', '.join(FORMATS)}; for a figure: png, svg, pdf, html, …"
     )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it to FILE instead; needs --format")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE; needs --format")
 
 
 def _paper(options: argparse.Namespace) -> int:
@@ -62,14 +62,14 @@ def _paper(options: argparse.Namespace) -> int:
     if format:
         return _write(options.output, as_file(table, scale, entries, format))
     notes = [f"†  {row.label}: {row.note}" for row in table.rows if row.note]
-    told = paper_differences.by_source(entries).items()
-    differences = [line for title, sentences in told for line in (f"{title}:", *sentences, "")]
+    by_source = paper_differences.by_source(entries).items()
+    differences = [line for title, sentences in by_source for line in (f"{title}:", *sentences, "")]
     print("\n".join([table.title, "", *map(_line, entries), LEGEND, *notes, "", *differences, *_choices(entries)]))
     return 0
 
 
 def _choice(options: argparse.Namespace, name: str, allowed: Sequence[Any], has_effect: bool) -> Any:
-    """The value of an option, by default the first that is allowed; a UsageError if it has no effect here."""
+    """Return the value of an option, by default the first allowed one; raise a UsageError if it has no effect here."""
     value = getattr(options, name)
     if value is None:
         return allowed[0]
@@ -104,5 +104,5 @@ def _cell(entry: Entry, measure: str) -> str:
 
 
 def _choices(entries: list[Entry]) -> list[str]:
-    """Which strengths and learning rates were chosen, and on which seeds."""
+    """Describe which strengths and learning rates were chosen, and on which seeds."""
     return [f"{entry.row.label}, {entry.source}: {in_words(entry.result)}" for entry in entries if entry.result]

@@ -1,4 +1,4 @@
-"""The command `mgem publish`, which collects finished runs in a file of results, as they come with the tool."""
+"""The command `mgem publish`: add finished runs to a file in the format of the results that come with the tool."""
 
 import argparse
 import math
@@ -18,17 +18,17 @@ from mgem_core.text import pluralize
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_publish)
-    parser.add_argument("stores", nargs="*", metavar="STORE", help="a runs.db, or the folder of one [that of MGEM_HOME]")
+    parser.add_argument("stores", nargs="*", metavar="STORE", help="a runs.db or its folder [the one of MGEM_HOME]")
     parser.add_argument(
         "-o",
         "--output",
         required=True,
         metavar="FILE",
-        help="a .jsonl file, to which runs are added that it does not have; if it is named after a table of the paper "
-        f"({', '.join(TABLES)}), only those that belong to it",
+        help="a .jsonl file; runs that it does not have yet are added. If it has the name of a table of the paper "
+        f"({', '.join(TABLES)}), only runs of this table are added",
     )
     parser.add_argument("--only", default="", metavar="X", help="sweeps or runs, such as s3,r12 [all finished runs]")
-    help = "add to these lines the peak memory of the process that trained them, as it was measured"
+    help = "measured peak memory of the process that trained these runs; it is added to their lines"
     parser.add_argument("--peak-memory-mb", type=float, metavar="X", help=help)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mgem_core.errors import UsageError
+
 if TYPE_CHECKING:
     import matplotlib.figure
     import pandas as pd
@@ -34,20 +36,30 @@ class Figure:
 
     name: str  # on the command line
     title: str  # in menus
-    # Whether `data` (or `document`) works without a UsageError. Pages call it in every rerun, so it must be quick.
-    is_available: Callable[[Selection], bool]
     # Everything that the versions show. Without data, raise UsageError("nothing to show yet: no run has ….")
     data: Callable[[Selection], pd.DataFrame] | None = None
     tidy: Callable[[pd.DataFrame, View], pd.DataFrame] = lambda data, view: data  # the data for csv, json and parquet
     screen: Callable[[pd.DataFrame, View], PlainFigure | go.Figure] | None = None  # for html, and for pages
     printed: Callable[[pd.DataFrame, View], matplotlib.figure.Figure] | None = None  # for png, svg, pdf; see _print.py
     latex: Callable[[pd.DataFrame, View, str], str] | None = None  # a table; the string names the source
+    subtitle: Callable[[pd.DataFrame, View], str] = lambda data, view: ""  # text next to the title on the page
+    name_parts: Callable[[View], list[str]] = lambda view: []  # parts of file names, besides benchmark and task
+    has_data: Callable[[Selection], bool] | None = None  # the answer of `is_available` by one quick query
     document: Callable[[Selection], Any] | None = None  # for json, if there is no data
     uses_view: bool = True  # False: it shows all runs, whatever benchmark and task the view has
-    name_parts: Callable[[View], list[str]] = lambda view: []  # parts of file names, besides benchmark and task
     place: int | None = None  # position among the plots on the page Explore; None: not shown there
     controls: tuple[str, ...] = ()  # fields of the view that this plot uses, but not every plot
-    subtitle: Callable[[pd.DataFrame, View], str] = lambda data, view: ""  # text next to the title on the page
+
+    def is_available(self, selection: Selection) -> bool:
+        """Test whether `data` works without a UsageError. Pages call this in every rerun; `has_data` makes it quick."""
+        if self.has_data:
+            return self.has_data(selection)
+        try:
+            if self.data:
+                self.data(selection)
+        except UsageError:
+            return False
+        return True
 
     @property
     def formats(self) -> tuple[str, ...]:

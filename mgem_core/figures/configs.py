@@ -10,10 +10,6 @@ from mgem_core.figures.selection import Selection
 FIELDS = ("id", "key", "label", "status", "config", "acc", "fwd", "bwd", "fingerprint")
 
 
-def is_available(selection: Selection) -> bool:
-    return True
-
-
 def document(selection: Selection) -> dict[str, Any]:
     """Return the sweep's name and spec, and its runs, each with its config, results and command."""
     sweep = selection.sweep_record()
@@ -43,12 +39,4 @@ def _argument(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-register(
-    Figure(
-        name="configs",
-        title="Configs",
-        is_available=is_available,
-        document=document,
-        uses_view=False,
-    )
-)
+register(Figure("configs", "Configs", document=document, uses_view=False))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AT = ("x", "y")
 
 
-def is_available(selection: Selection) -> bool:
+def has_data(selection: Selection) -> bool:
     view = selection.view
     new_task = view.pair[1] if view.pair else 1
     if view.after is not None and new_task >= view.after:
@@ -98,18 +98,4 @@ def name_parts(view: View) -> list[str]:
     return [axes, *(["batch"] if view.gradient == "batch" else []), pair]
 
 
-register(
-    Figure(
-        name="frontier",
-        title="Frontier",
-        is_available=is_available,
-        data=data,
-        tidy=tidy,
-        screen=screen,
-        printed=printed,
-        latex=latex,
-        name_parts=name_parts,
-        place=1,
-        subtitle=subtitle,
-    )
-)
+register(Figure("frontier", "Frontier", data, tidy, screen, printed, latex, subtitle, name_parts, has_data, place=1))

@@ -215,19 +215,5 @@ def name_parts(view: View) -> list[str]:
     return [*parts, f"minus {view.baseline or 'baseline'}" if view.cells == "differences" else "values"]
 
 
-register(
-    Figure(
-        name="map",
-        title="Map",
-        is_available=is_available,
-        data=data,
-        tidy=tidy,
-        screen=screen,
-        printed=printed,
-        latex=latex,
-        name_parts=name_parts,
-        place=4,
-        controls=("measure", "cells", "baseline"),
-        subtitle=subtitle,
-    )
-)
+CONTROLS = ("measure", "cells", "baseline")
+register(Figure("map", "Map", data, tidy, screen, printed, latex, subtitle, name_parts, place=4, controls=CONTROLS))

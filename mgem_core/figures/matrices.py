@@ -26,7 +26,7 @@ DENSE = 10  # heat maps of up to this many tasks have numbers in their cells
 HOVER_WIDTH = 34  # characters; the names of tasks must fit on the screen of a phone
 
 
-def is_available(selection: Selection) -> bool:
+def has_data(selection: Selection) -> bool:
     runs = [run for run, _, status in selection.candidates() if selection.sweep is None or status == "finished"]
     return selection.store.has_events(runs, "TaskLearned")
 
@@ -207,14 +207,4 @@ def latex(data: pd.DataFrame, view: View, source: str) -> str:
     return _latex.tabular(f"{source}: accuracy in percent{mean}", head, groups)
 
 
-register(
-    Figure(
-        name="matrix",
-        title="R heat maps",
-        is_available=is_available,
-        data=data,
-        screen=screen,
-        printed=printed,
-        latex=latex,
-    )
-)
+register(Figure("matrix", "R heat maps", data, screen=screen, printed=printed, latex=latex, has_data=has_data))

@@ -26,10 +26,6 @@ BY_CHANCE = 1.0  # points; an accuracy this close to chance does not show that a
 GAP = 0.09  # between two panels, as a share of the height
 
 
-def is_available(selection: Selection) -> bool:
-    return _points.has_data(data, selection)
-
-
 def data(selection: Selection) -> pd.DataFrame:
     return by_network(selection.runs())
 
@@ -90,19 +86,15 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
     for number, name in enumerate(panels, 1):
         for line, (color, _, _) in styles.items():
             group = rows[rows["line"] == line].set_index("network").reindex(networks)
+            errors = group[f"{name}_sem"]
             traces.append(
                 {
                     **({"type": "scatter", "mode": "markers"} if name == "acc" else {"type": "bar"}),
                     **{"name": line, "legendgroup": line, "offsetgroup": line, "showlegend": number == 1},
-                    **{"uid": _screen.uid(f"{line} {name}"), "x": networks, "yaxis": f"y{number}", "xaxis": "x"},
+                    **{"uid": _screen.uid(f"{line} {name}"), "x": networks, "xaxis": "x"},
+                    "yaxis": "y" if number == 1 else f"y{number}",
                     "y": [None if math.isnan(value) else value for value in group[name]],
-                    "error_y": {
-                        "array": group[f"{name}_sem"].fillna(0).tolist(),
-                        "visible": bool(group[f"{name}_sem"].notna().any()),
-                        "thickness": 1,
-                        "width": 3,
-                        "color": "#808080",
-                    },
+                    "error_y": {**ERROR_BARS, "array": errors.fillna(0).tolist(), "visible": bool(errors.notna().any())},
                     "marker": {"color": color, **({"size": 9} if name == "acc" else {})},
                     "hovertemplate": f"{line}, %{{x}}: %{{y:.4g}}<extra></extra>",
                 }
@@ -111,14 +103,11 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
     layout, height = figure["layout"], (1 + GAP) / len(panels)
     for number, name in enumerate(panels):
         top = 1 - number * height
-        layout[f"yaxis{number + 1}"] = {
+        layout[f"yaxis{number + 1}" if number else "yaxis"] = {
             **{"title": {"text": PANELS[name]}, "domain": [max(0.0, top - height + GAP), top], "anchor": "x"},
             **({"range": _acc_range(rows)} if name == "acc" else {"rangemode": "tozero"}),
         }
-    layout["yaxis"] = layout.pop("yaxis1")
     layout["xaxis"] = {"title": {"text": ""}, "anchor": f"y{len(panels)}" if len(panels) > 1 else "y"}
-    for trace in traces:
-        trace["yaxis"] = trace["yaxis"].replace("y1", "y")
     layout |= {"showlegend": True, "barmode": "group", "scattermode": "group", "margin": {"l": 62, "r": 8, "t": 8, "b": 96}}
     layout["height"] = PANEL_PIXELS * len(panels) + 110
     return figure
@@ -135,11 +124,11 @@ def _acc_range(rows: pd.DataFrame) -> list[float]:
 @_print.printing()
 def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     """Draw the panels for paper."""
+    from matplotlib.figure import Figure
+
     panels, styles = _panels(rows), line_styles(rows)
     networks = list(dict.fromkeys(rows["network"]))
-    figure, axes = _print.one_column("", PANELS[panels[0]])
-    figure.set_figheight(0.7 + 1.15 * len(panels))
-    figure.clear()
+    figure = Figure((_print.COLUMN, 0.7 + 1.15 * len(panels)), layout="constrained")
     width = 0.8 / len(styles)
     for place, name in enumerate(panels):
         axes = figure.add_subplot(len(panels), 1, place + 1, ylabel=PANELS[name])
@@ -194,16 +183,4 @@ def _cell(mean: float, error: float, decimals: int) -> str:
     return _latex.mean_cells(pd.Series([mean]), pd.Series([error]), decimals, pd.Index([]))[0]
 
 
-register(
-    Figure(
-        name="networks",
-        title="Networks",
-        is_available=is_available,
-        data=data,
-        tidy=tidy,
-        screen=screen,
-        printed=printed,
-        latex=latex,
-        subtitle=subtitle,
-    )
-)
+register(Figure("networks", "Networks", data, tidy, screen, printed, latex, subtitle))

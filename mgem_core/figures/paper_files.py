@@ -1,4 +1,4 @@
-"""The tables and figures of the paper, beside our runs, as files."""
+"""Export the tables and figures of the paper, next to our runs, to files."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,7 +21,7 @@ WITHOUT_RUNS: dict[str, tuple[tuple[str, ...], Callable[[str], bytes]]] = {  # f
 
 
 def as_file(table: Table, scale: Scale, found: Sequence[Entry], format: str) -> bytes:
-    """The content of a file in one of these formats."""
+    """Return the content of a file with a table of the paper, in one of FORMATS."""
     if format == "latex":
         return latex(table, scale, found).encode()
     return table_file(with_differences(tidy(table, scale, found), found), format)
@@ -40,13 +40,13 @@ def _ending(format: str) -> str:
 
 
 def figure_formats(name: str) -> tuple[str, ...]:
-    """Those of a figure of the paper."""
+    """Return the formats of a figure of the paper."""
     shown_by = PAPER_FIGURES[name].shown_by
     return FIGURES[shown_by].formats if shown_by else WITHOUT_RUNS[name][0]
 
 
 def figure_file(name: str, axes: Axes, format: str) -> bytes:
-    """The content of a file with a figure of the paper, drawn from the results that come with the tool."""
+    """Return the content of a file with a figure of the paper, drawn from the results that come with the tool."""
     shown_by = PAPER_FIGURES[name].shown_by
     if not shown_by:
         return WITHOUT_RUNS[name][1](format)

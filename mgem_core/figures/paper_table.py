@@ -1,4 +1,4 @@
-"""A table of the paper beside our runs: its entries, and all of them as a frame or in LaTeX."""
+"""A table of the paper next to our runs: its entries, and all of them as a frame or in LaTeX."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,21 +23,21 @@ class Entry(NamedTuple):
     row: Row
     source: str  # PAPER, or a source of runs; empty: no source has numbers for this row
     cells: dict[str, Cell]  # by measure
-    differences: dict[str, Difference]  # to the paper
-    result: Result | None  # where the numbers are from, if they are of runs
+    differences: dict[str, Difference]  # from the paper
+    result: Result | None  # the result with these numbers, if they come from runs
 
 
 def read_entries(store: Store, table: Table, scale: Scale) -> list[Entry]:
-    """Those of the paper, of the results that come with the tool, and of the runs in the store."""
+    """Return the entries of the paper, of the results that come with the tool, and of the runs in the store."""
     shipped, _ = published.read(table.name)
     ids = [run for run, benchmark in store.run_values(["id", "benchmark"]) if benchmark == table.benchmark]
     return entries(table, scale, {SHIPPED: shipped, OWN: frames.runs(store, ids=ids)})
 
 
 def entries(table: Table, scale: Scale, sources: Mapping[str, pd.DataFrame]) -> list[Entry]:
-    """For each row the paper's numbers, and those of each source of runs (a frame of frames.runs) that has some.
+    """Return for each row the paper's numbers, and those of each source of runs (a frame of `frames.runs`) that has some.
 
-    At the short scale other things are trained than in the paper, so no difference to it is called clear.
+    The short scale trains less than the paper, so no difference from the paper is marked as clear.
     """
     found: list[Entry] = []
     for row in table.rows:
@@ -58,13 +58,13 @@ def _differences(result: Result, row: Row, scale: Scale) -> dict[str, Difference
 
 
 def strength_of(entry: Entry) -> Any:
-    """The strength that was chosen, where the method has one."""
+    """Return the chosen strength; None if the method has none."""
     config = entry.result.config if entry.result else None
     return config.strength if config and uses(config.method, "strength") else None
 
 
 def tidy(table: Table, scale: Scale, found: Sequence[Entry]) -> pd.DataFrame:
-    """A row per entry that has numbers, and nothing rounded."""
+    """Return a row per entry that has numbers; nothing is rounded."""
     return pd.DataFrame([_record(table, scale, entry) for entry in found if entry.source])
 
 
@@ -88,7 +88,7 @@ def _record(table: Table, scale: Scale, entry: Entry) -> dict[str, Any]:
 
 
 def latex(table: Table, scale: Scale, found: Sequence[Entry]) -> str:
-    """A group of rows per method; a dagger marks printed numbers that contradict each other."""
+    """Write a group of rows per method; a dagger marks printed numbers that contradict each other."""
     groups: dict[str, list[list[str]]] = {}
     for entry in found:
         if entry.source:

@@ -1,4 +1,4 @@
-"""Results that come with the tool, as figures take the runs of a store."""
+"""A selection of results that come with the tool, so that figures can show them like the runs of a store."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -14,7 +14,7 @@ from mgem_core.version import VERSION
 
 @dataclass(frozen=True)
 class _PublishedSelection:
-    """What the data of a figure, and its files, need of a Selection; there is no store."""
+    """The parts of a `Selection` that `data` and `export` of a figure use; there is no store."""
 
     file: str
     view: View
@@ -36,5 +36,5 @@ class _PublishedSelection:
 
 
 def select_published(file: str, view: View) -> Selection:
-    """The runs of a file of `mgem_core.paper.published`; only `data` and `export` can take it, not `is_available`."""
+    """Select the runs of a file of `mgem_core.paper.published`; `data` and `export` accept it, `is_available` does not."""
     return cast("Selection", _PublishedSelection(file, view))

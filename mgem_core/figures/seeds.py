@@ -130,19 +130,5 @@ def name_parts(view: View) -> list[str]:
     return [view.difference, f"minus {view.baseline or 'baseline'}", *parts]
 
 
-register(
-    Figure(
-        name="seeds",
-        title="Per seed",
-        is_available=is_available,
-        data=data,
-        tidy=tidy,
-        screen=screen,
-        printed=printed,
-        latex=latex,
-        name_parts=name_parts,
-        place=5,
-        controls=("difference", "baseline"),
-        subtitle=subtitle,
-    )
-)
+CONTROLS = ("difference", "baseline")
+register(Figure("seeds", "Per seed", data, tidy, screen, printed, latex, subtitle, name_parts, place=5, controls=CONTROLS))

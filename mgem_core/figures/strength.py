@@ -20,10 +20,6 @@ CLOSEST = 0.045  # least distance of two ticks, as a share of the axis
 TITLE = "memory strength q"
 
 
-def is_available(selection: Selection) -> bool:
-    return _points.has_data(data, selection)
-
-
 def data(selection: Selection) -> pd.DataFrame:
     """Return the points; if x or y has none, the error gives the same reason as for the frontier."""
     view = selection.view
@@ -120,19 +116,9 @@ def name_parts(view: View) -> list[str]:
     return [_points.products(view)[view.measure], *frontier.name_parts(view)]
 
 
+CONTROLS = ("measure",)
 register(
     Figure(
-        name="strength",
-        title="Against strength",
-        is_available=is_available,
-        data=data,
-        tidy=tidy,
-        screen=screen,
-        printed=printed,
-        latex=latex,
-        name_parts=name_parts,
-        place=3,
-        controls=("measure",),
-        subtitle=subtitle,
+        "strength", "Against strength", data, tidy, screen, printed, latex, subtitle, name_parts, place=3, controls=CONTROLS
     )
 )

@@ -7,7 +7,7 @@ from mgem_core.figures import Figure, _latex, _points, register
 from mgem_core.figures.selection import Selection
 
 
-def is_available(selection: Selection) -> bool:
+def has_data(selection: Selection) -> bool:
     runs = [run for run, _ in _points.runs_with_results(selection)]
     return selection.store.has_events(runs, "TaskLearned", _points.last_task(selection.view))
 
@@ -24,13 +24,4 @@ def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
     return frame.assign(validation_acc=points["validation_acc"])
 
 
-register(
-    Figure(
-        name="table",
-        title="Table",
-        is_available=is_available,
-        data=data,
-        tidy=tidy,
-        latex=_latex.accuracy_table,
-    )
-)
+register(Figure("table", "Table", data, tidy, latex=_latex.accuracy_table, has_data=has_data))

@@ -23,7 +23,7 @@ PRINTED = (200.0, 130.0)  # approximate size of the axes on paper, in points
 STEPS = (0.5, 1, 2, 5, 10, 20, 50)  # possible distances between lines of equal ACC
 
 
-def is_available(selection: Selection) -> bool:
+def has_data(selection: Selection) -> bool:
     runs = [run for run, method in _points.runs_with_results(selection) if shares_network(method)]
     return selection.store.has_events(runs, "TaskLearned", _points.last_task(selection.view))
 
@@ -109,16 +109,5 @@ def _draw_equal_acc(axes: Axes, points: pd.DataFrame) -> None:
 
 
 register(
-    Figure(
-        name="transfer",
-        title="Transfer",
-        is_available=is_available,
-        data=data,
-        tidy=tidy,
-        screen=screen,
-        printed=printed,
-        latex=_latex.accuracy_table,
-        place=2,
-        subtitle=subtitle,
-    )
+    Figure("transfer", "Transfer", data, tidy, screen, printed, _latex.accuracy_table, subtitle, has_data=has_data, place=2)
 )

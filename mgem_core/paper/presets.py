@@ -16,9 +16,9 @@ def _spec(base: dict[str, Any], *grids: dict[str, list[Any]], **common: list[Any
     return SweepSpec(base=base, grid=[{**grid, **common} for grid in grids or ({},)])
 
 
-STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]  # beyond 1: the trade-off begins there
+STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]  # the trade-off begins beyond 1
 SHORT: dict[str, Any] = {"benchmark": "mnist5k-rotations", "tasks": 3, "iterations": 100, "memory": 240, "probe_every": 20}
-# Every step is restricted, as in the paper's equations, and as long as the gradient: strengths change only the direction.
+# Every step is restricted, as in the paper's equations, and as long as the gradient: a strength changes only its direction.
 DIRECTION_ALONE = {"trigger": "always", "step_length": "gradient"}
 
 _BUILT_IN: dict[str, Preset] = {
@@ -80,15 +80,15 @@ _BUILT_IN: dict[str, Preset] = {
 
 _CIFAR = {"benchmark": "split-cifar100", "validation": VALIDATION}
 _SHORT_CIFAR = {**_CIFAR, "tasks": 3, "iterations": 20, "memory": 32, "lr": 0.003, "probe_every": 0}
-# All training images of a task. Every step is restricted, as in the paper's equations: where nothing is violated, GEM's own
-# trigger gives all strengths the same point.
+# Probes use all training images of a task. Every step is restricted, as in the paper's equations: with GEM's own trigger,
+# all strengths give the same point where no restriction is violated.
 _TWO_TASKS = {"benchmark": "split-cifar100", "tasks": 2, "probe_samples": 2500, "trigger": "always"}
 _SHORT_TEN = {"benchmark": "split-cifar100-10", "tasks": 2, "iterations": 10, "memory": 16, "probe_every": 0}
 _PAPER_STRENGTHS = [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0]
 
 
 def _lines(base: dict[str, Any], modules: list[int], splits: list[int], strengths: list[float], seeds: int) -> SweepSpec:
-    """GEM, p-mGEM with each number of modules, and d-mGEM with each number of splits."""
+    """Return a sweep of GEM, p-mGEM with each number of modules, and d-mGEM with each number of splits."""
     partitions = {"modules": [1, *modules]}, {"splits": splits}
     return _spec(base, *partitions, strength=strengths, seed=list(range(seeds)))
 
@@ -99,7 +99,8 @@ def _architectures(base: dict[str, Any], seeds: int) -> SweepSpec:
     return _spec(base, {}, finer, {**finer, "solver": ["approx"]}, network=networks, seed=list(range(seeds)))
 
 
-_FIGURES: dict[str, dict[Scale, tuple[SweepSpec, str]]] = {  # and what a figure needs, or what the short scale leaves out
+# The runs of each figure, and what it shows or, at the short scale, what is left out.
+_FIGURES: dict[str, dict[Scale, tuple[SweepSpec, str]]] = {
     "figure-2": {
         "paper": (
             _lines({**_TWO_TASKS, "probe_every": 10}, [2, 3, 5, 9], [2, 3], _PAPER_STRENGTHS, 4),
@@ -133,7 +134,7 @@ _FIGURES: dict[str, dict[Scale, tuple[SweepSpec, str]]] = {  # and what a figure
 }
 
 
-def _of_figure(name: str, scale: Scale) -> Preset:
+def _figure_preset(name: str, scale: Scale) -> Preset:
     spec, what = _FIGURES[name][scale]
     title = f"Figure {name[-1]}"
     if scale == "paper":
@@ -141,7 +142,7 @@ def _of_figure(name: str, scale: Scale) -> Preset:
     return Preset(f"{title} (short)", f"{_FIGURES[name]['paper'][1]}: {what}", spec)
 
 
-def _of_table(name: str, scale: Scale) -> Preset:
+def _table_preset(name: str, scale: Scale) -> Preset:
     table = TABLES[name]
     whole = ("as in the paper", "At the scale of the paper.") if any(row.acc for row in table.rows) else ("whole", "")
     title, what = whole if scale == "paper" else ("short", table.cut)
@@ -151,12 +152,12 @@ def _of_table(name: str, scale: Scale) -> Preset:
 
 
 def _names(name: str) -> dict[str, Scale]:
-    """The names of the presets of a table or figure: of the paper's scale, and of the short one."""
+    """Return the names of a table's or figure's presets with their scales: "figure-2" and "figure-2-short"."""
     return {name if scale == "paper" else f"{name}-{scale}": scale for scale in SCALES}
 
 
 PRESETS: dict[str, Preset] = {
     **_BUILT_IN,
-    **{preset: _of_table(name, scale) for name in TABLES for preset, scale in _names(name).items()},
-    **{preset: _of_figure(name, scale) for name in _FIGURES for preset, scale in _names(name).items()},
+    **{preset: _table_preset(name, scale) for name in TABLES for preset, scale in _names(name).items()},
+    **{preset: _figure_preset(name, scale) for name in _FIGURES for preset, scale in _names(name).items()},
 }

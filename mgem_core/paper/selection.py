@@ -1,4 +1,4 @@
-"""Which runs are compared with a cell of the paper's tables, and what they say there. Pure functions on frames of runs."""
+"""Select the runs that are compared with a row of the paper's tables, and average them. Pure functions on frames."""
 
 import math
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from mgem_core.analysis.choice import choose_configuration
 from mgem_core.config import RunConfig
 from mgem_core.paper.tables import MEASURES, SCALES, TABLES, Cell, Row, Scale, Table
 
-COLLAPSE = 30.0  # points of ACC below the median of a configuration's seeds
-IN_TABLES = {  # fields that a table and its row decide, that `settings` has anyway, or that do not change what is learned
+COLLAPSE = 30.0  # a seed has collapsed if its ACC is this many points below the median of the seeds
+IN_TABLES = {  # fields that `settings` leaves out or names itself: given by table and row, or without effect on learning
     *("benchmark", "method", "network", "domains", "tasks", "iterations", "batch_size", "memory"),
     *("modules", "splits", "solver", "strength", "lr", "seed"),
     *("device", "threads", "probe_every", "probe_samples", "snap_every", "snap_splits"),
@@ -24,7 +24,7 @@ IN_TABLES = {  # fields that a table and its row decide, that `settings` has any
 
 
 class Mean(NamedTuple):
-    """Over seeds; the standard error of fewer than two is NaN."""
+    """A mean over seeds and its standard error, which is NaN for a single seed."""
 
     mean: float
     error: float
@@ -33,37 +33,37 @@ class Mean(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What the runs of one row say: those of a single configuration."""
+    """The result of a row: means over the seeds of one configuration."""
 
-    means: dict[str, Mean]  # of ACC, FWD and BWD; a measure without meaning for the method is left out
-    by_seed: dict[str, dict[int, float]]  # what the means are over: measure → seed → value
-    seeds: tuple[int, ...]  # in the means
+    means: dict[str, Mean]  # ACC, FWD and BWD; Independent has only ACC
+    by_seed: dict[str, dict[int, float]]  # measure → seed → value
+    seeds: tuple[int, ...]  # the seeds in the means
     config: RunConfig  # with one of the seeds
-    compared: int  # configurations among which this one was chosen on validation images; 0: it was not chosen so
-    chosen_on: tuple[int, ...]  # the seed of that choice, if there was one
-    others: int  # configurations that could not be compared with it
-    without_result: int  # runs of this configuration that diverged or failed
+    compared: int  # number of configurations among which validation chose this one; 0: validation did not choose
+    chosen_on: tuple[int, ...]  # the seed with which it was chosen, if it was
+    others: int  # number of configurations that could not be compared with it
+    without_result: int  # number of runs of this configuration that diverged or failed
 
     @property
     def collapsed(self) -> dict[int, float]:
-        """The seeds that ended far below the others, with their ACC: there, no mean and no interval says much."""
+        """Return seed → ACC of the seeds far below the others; with such seeds, means and intervals say little."""
         acc = self.by_seed["acc"]
         return {seed: value for seed, value in acc.items() if value < np.median([*acc.values()]) - COLLAPSE}
 
 
 class Difference(NamedTuple):
-    """Ours minus the paper's."""
+    """A number of ours minus the paper's."""
 
     value: float
     error: float  # both errors combined; NaN: unknown
-    is_clear: bool  # does its 95 % interval exclude zero? Otherwise nothing is claimed
+    is_clear: bool  # its 95 % CI excludes zero
 
 
 def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Result | None:
-    """What the runs of a frame of frames.runs say about a row of a table; None if none of them belongs there.
+    """Return the result of a row from a frame of `frames.runs`; None if no finished run belongs to the row.
 
-    Of several configurations, such as several strengths, the one with the highest accuracy on validation images is taken,
-    with the first seed that all of them share. The means are over its other seeds if it has any, otherwise over that one.
+    If there are several configurations, such as several strengths, the one with the highest validation accuracy is chosen,
+    with the first seed that all of them share. Means are over its other seeds; if it has none, over that seed.
     """
     mine = runs[belongs(runs, table, scale, row)]
     finished = mine[mine["status"] == "finished"].drop_duplicates(["configuration", "seed"], keep="last")
@@ -87,9 +87,9 @@ def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Res
 
 
 def _without_broken(finished: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Without the configurations of which a run diverged or failed, as long as others are left.
+    """Leave out configurations with a run that diverged or failed, if others remain.
 
-    Of these, only the seeds that went well would count.
+    Their means would be over the seeds that went well only.
     """
     broken = runs.loc[runs["status"].isin(["diverged", "failed"]), "configuration"]
     whole = finished[~finished["configuration"].isin(broken)]
@@ -97,7 +97,7 @@ def _without_broken(finished: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def belongs(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> np.ndarray:
-    """Of each run: does it have the fields of the table at this scale, and those of the row? Others are free."""
+    """Mark the runs that have the fields of the table at this scale and of the row; all other fields may differ."""
     is_candidate = (runs["benchmark"] == table.benchmark) & (runs["method"] == row.fields["method"])
     place = table.rows.index(row)
     found = [
@@ -108,7 +108,7 @@ def belongs(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> np.ndar
 
 
 def belongs_to_table(runs: pd.DataFrame, table: Table) -> np.ndarray:
-    """Of each run: does it belong to any row of the table, at any scale?"""
+    """Mark the runs that belong to any row of the table at any scale."""
     found = np.zeros(len(runs), bool)
     for scale in SCALES:
         for row in table.rows:
@@ -118,12 +118,12 @@ def belongs_to_table(runs: pd.DataFrame, table: Table) -> np.ndarray:
 
 @lru_cache(maxsize=100_000)
 def _belongs(configuration: str, table: str, scale: Scale, place: int) -> bool:
-    """Does a configuration stay the same if it gets the fields of the table and of the row?"""
+    """Test whether a configuration has all fields of the table and of the row already."""
     fields = {**TABLES[table].scale(scale), **TABLES[table].rows[place].fields}
     try:
         config = RunConfig.model_validate_json(configuration)
         wanted = RunConfig.model_validate({**config.model_dump(), **fields})
-    except ValidationError:  # of another version, or with a strength for each of another number of tasks
+    except ValidationError:  # written by another version, or with one strength per task for another number of tasks
         return False
     return config.canonical() == wanted.canonical()
 
@@ -136,7 +136,7 @@ def _mean(values: pd.Series) -> Mean:
 
 
 def difference(ours: Mean | None, printed: Cell | None) -> Difference | None:
-    """None if one of the two is not known. The interval is Student's, with the degrees of freedom of our seeds."""
+    """Subtract the paper's number from ours; None if one is unknown. The 95 % CI is Student's t over our seeds."""
     from scipy.special import stdtrit  # takes a third of a second, which most commands need not wait for
 
     if ours is None or printed is None:
@@ -146,7 +146,7 @@ def difference(ours: Mean | None, printed: Cell | None) -> Difference | None:
 
 
 def in_words(result: Result) -> str:
-    """Which configuration it is, how it was chosen, and over which seeds the means are."""
+    """Describe the configuration, how it was chosen, and the seeds of its means."""
     if result.compared:
         how = f"chosen among {result.compared} configurations by validation on {_seeds(result.chosen_on)}"
         how += f"; means over {'the same seed' if result.seeds == result.chosen_on else _seeds(result.seeds)}"
@@ -163,7 +163,7 @@ def in_words(result: Result) -> str:
 
 
 def settings(config: RunConfig) -> list[str]:
-    """What tables do not say of a configuration: its strength, its learning rate, and what else is not the default."""
+    """List strength, learning rate, and the other settings that are not the default; tables do not show these."""
     relevant = config.relevant_fields()
     defaults = RunConfig(benchmark=config.benchmark, method=config.method)
     found = [f"strength {text.strength(config.strength)}"] if "strength" in relevant else []

@@ -1,6 +1,6 @@
-"""The paper (arXiv 2410.00868, 2024) as data: Tables 1 and 2 with the runs that fill them, and what its figures show.
+"""The paper's Tables 1 and 2 (arXiv 2410.00868, 2024) as data, with the sweeps that repeat them, and its figures.
 
-Which of our runs are compared with a cell of a table is decided in `mgem_core.paper.selection`.
+`mgem_core.paper.selection` decides which runs are compared with a row of a table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,15 @@ from mgem_core.learners import uses
 Scale = Literal["paper", "short"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 MEASURES = ("acc", "fwd", "bwd")
-STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0]  # the paper searches 0 … 1; the best strengths may lie beyond
-SEEDS = [0, 1, 2, 3, 4]  # settings are chosen with the first; four others are enough to compare rows
+STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0]  # the paper tries 0 to 1; larger ones may be better
+SEEDS = [0, 1, 2, 3, 4]  # the first chooses settings; the other four compare rows
 SHORT_STRENGTHS, SHORT_SEEDS = [0.0, 0.3, 1.0, 3.0], [0, 1, 2]
 GRIDS = {"paper": (STRENGTHS, SEEDS), "short": (SHORT_STRENGTHS, SHORT_SEEDS)}
-VALIDATION = 0.1  # the share of the training images on which a strength is chosen
+VALIDATION = 0.1  # share of the training images that is held out to choose settings
 
 
 class Cell(NamedTuple):
-    """A mean and its error; the paper does not say which error it prints, and we take it for a standard error."""
+    """A mean and its error. The paper does not say what its ± is; we assume a standard error."""
 
     mean: float
     error: float
@@ -29,12 +29,12 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    label: str  # as the paper prints it, with the modules and splits of ours where it does not tell them apart
-    fields: dict[str, Any]  # of RunConfig, which make the method
-    acc: Cell | None = None  # None: the paper has no such number
+    label: str  # the paper's; with our modules and splits if several rows of ours belong to one of the paper
+    fields: dict[str, Any]  # fields of RunConfig that define the method
+    acc: Cell | None = None  # None: not in the paper
     fwd: Cell | None = None
     bwd: Cell | None = None
-    note: str = ""  # why the printed numbers contradict each other
+    note: str = ""  # how the printed numbers contradict each other
 
     def printed(self, measure: str) -> Cell | None:
         return {"acc": self.acc, "fwd": self.fwd, "bwd": self.bwd}[measure]
@@ -42,14 +42,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    name: str  # also of its preset, and of the file with our results
+    name: str  # also the name of its preset and of the file with our results
     title: str
     rows: tuple[Row, ...]
     paper: dict[str, Any]  # fields of RunConfig at the scale of the paper
-    short: dict[str, Any]  # and at a scale that takes minutes
+    short: dict[str, Any]  # fields at a scale that takes minutes
     cut: str  # what the short scale leaves out, in one sentence
-    assumed: str = ""  # what the paper does not say and we had to decide, in one sentence
-    # By scale and row: fields found on held-out images (docs/reproduction.md) that are not the benchmark's defaults.
+    assumed: str = ""  # what the paper does not say and we decided
+    # Scale → row → fields chosen on held-out images (docs/reproduction.md) that differ from the benchmark's defaults.
     found: Mapping[Scale, Mapping[str, dict[str, Any]]] = field(default_factory=dict)
 
     @property
@@ -62,16 +62,16 @@ class Table:
 
 class PaperFigure(NamedTuple):
     title: str
-    caption: str  # what it shows, in our words
-    shown_by: str = ""  # the figure of ours, of mgem_core.figures, that shows the same; its name there
-    has_axes: bool = False  # can it be drawn raw and per unit ‖z‖?
-    has_lines: bool = True  # does it show lines over strengths, which can be compared at equal retention?
+    caption: str
+    shown_by: str = ""  # name of the figure of mgem_core.figures that shows the same
+    has_axes: bool = False  # True: can be drawn raw and per unit ‖z‖
+    has_lines: bool = True  # True: has lines over strengths, which can be compared at equal retention
 
 
 def sweep_of(table: Table, scale: Scale, rows: Sequence[Row] | None = None) -> SweepSpec:
-    """The runs that fill these rows of a table, or all: every strength, where the method has one, with every seed.
+    """Return the sweep for these rows of a table (default: all), with every seed and, for the GEM family, every strength.
 
-    A row has the settings that were found for it, where there are some.
+    A row has the settings that were found for it.
     """
     base = {**table.scale(scale), "validation": VALIDATION, "probe_every": 0}
     strengths, seeds = GRIDS[scale]
@@ -88,7 +88,7 @@ def _gem(modules: int | str = 1, splits: int = 1, solver: str = "exact") -> dict
 
 
 def _methods(modules: int | str, approx: dict[str, dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Printed label → our rows that stand beside it, by their labels, and what makes each: fields of RunConfig."""
+    """Return label in the paper → label of our row → fields of RunConfig that define its method."""
     fields = {
         **{name: {"method": name.lower()} for name in ("Single", "Independent", "EWC", "MER", "ER")},
         "A-GEM": {"method": "agem"},
@@ -103,7 +103,7 @@ def _methods(modules: int | str, approx: dict[str, dict[str, Any]]) -> dict[str,
 def _rows(
     text: str, modules: int | str, notes: dict[str, str], approx: dict[str, dict[str, Any]] | None = None
 ) -> tuple[Row, ...]:
-    """The lines of a table: a label, then ACC, FWD and BWD, each as mean±error or N/A; a label alone: not in the paper."""
+    """Parse lines of label, ACC, FWD and BWD (mean±error or N/A); a row that is not in the paper is a label alone."""
     methods, rows = _methods(modules, approx or {"approx-GEM": _gem(modules, 2, "approx")}), []
     for line in text.strip().splitlines():
         label, *numbers = line.split()
@@ -182,7 +182,6 @@ _GEM_ROWS = ("GEM", "d-GEM", "m-GEM", "md-GEM", "approx-GEM")
 
 
 def _mnist(kind: str, text: str, notes: dict[str, str], found: dict[str, dict[str, Any]]) -> Table:
-    # The paper prints approx-GEM once.
     both = {f"approx-GEM(4,{splits})": _gem(4, splits, "approx") for splits in (1, 2)}
     fields = {"benchmark": f"mnist-{kind}", "network": "mlp", "batch_size": 10, "memory": 256}
     return Table(
@@ -192,7 +191,7 @@ def _mnist(kind: str, text: str, notes: dict[str, str], found: dict[str, dict[st
         {**fields, "tasks": 20, "iterations": 500},
         {**fields, "tasks": 5, "iterations": 100},
         "The short scale has 5 of the 20 tasks, and 100 of the 500 steps per task.",
-        "The paper gives no learning rates. It does not say how many splits approx-GEM has; we show 1 and 2, both beside "
+        "The paper gives no learning rates. It does not say how many splits approx-GEM has; we show 1 and 2, both next to "
         "the same printed numbers. It prints the same ACC of Independent for Permutations and Rotations. A-GEM and ER are "
         "not in the paper.",
         {"paper": found},
@@ -260,9 +259,9 @@ _ALL = (
     ),
 )
 TABLES: dict[str, Table] = {table.name: table for table in _ALL}
-STRENGTH_GAINS = {"table-1-permutations": 1.85, "table-1-rotations": 1.55}  # ACC that memory strength adds, in its text
+STRENGTH_GAINS = {"table-1-permutations": 1.85, "table-1-rotations": 1.55}  # points of ACC, in the paper's text
 
-FIGURES: dict[str, PaperFigure] = {  # by the names of their presets, and of the files with our results
+FIGURES: dict[str, PaperFigure] = {  # the keys also name the presets and the files with our results
     "figure-1": PaperFigure(
         "Figure 1 · Which directions are allowed",
         "GEM allows every direction in the half-space of the memory gradient ĝ₁. Split in two, the memory gives two "

@@ -25,7 +25,7 @@ ROWS = {row.label: row for row in TABLE.rows}
 
 @pytest.fixture(autouse=True)
 def shipped(tmp_path, monkeypatch):
-    """A folder in the place of that with the results of this version; all data counts as present."""
+    """Use an empty folder for the published results, and treat all datasets as present."""
     folder = tmp_path / "shipped"
     folder.mkdir()
     monkeypatch.setattr(published, "FOLDER", folder)
@@ -40,7 +40,7 @@ def open_paper(**query) -> AppTest:
 
 
 def result(label, seed, acc, scale="paper", **fields):
-    """A line of a file of results."""
+    """Return a line of a file of results."""
     config = RunConfig(**{**TABLE.scale(scale), **ROWS[label].fields, "seed": seed, **fields}).canonical()
     matrix = np.full((config.tasks, config.tasks), acc).tolist()
     numbers = {"acc": acc, "fwd": acc + 5.0, "bwd": -5.0, "validation_acc": acc, "seconds": 1.0, "seconds_per_step": 0.1}
@@ -49,21 +49,21 @@ def result(label, seed, acc, scale="paper", **fields):
 
 
 def shown(page) -> dict[tuple[str, str], dict[str, dict[str, object]]]:
-    """The cells of the table, by method and source."""
+    """Return the cells of the table by method and source."""
     (table,) = [one for one in page.get("bidi_component") if one.proto.component_name == "table"]
     rows = json.loads(json.loads(table.proto.json))["rows"]
     return {tuple(row["key"].split("/")): row["cells"] for row in rows}
 
 
 def finish(store, spec, acc) -> None:
-    """A sweep whose runs end with this ACC."""
+    """Submit a sweep and finish its runs with this ACC plus their seed."""
     store.submit(spec)
     with store.database.transaction() as db:
         values = "status = 'finished', fwd = 85, bwd = 0, validation_acc = 50, matrix = '[]', seconds = 60"
         db.execute(f"UPDATE runs SET {values}, acc = ? + json_extract(config, '$.seed')", (acc,))
 
 
-def test_the_paper_ours_and_the_users_runs_stand_side_by_side_with_their_differences(store, shipped):
+def test_table_shows_paper_ours_and_user_runs_with_differences(store, shipped):
     published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", seed, 83.0 + 0.1 * seed) for seed in (0, 1, 2)])
     finish(store, SweepSpec(base={**TABLE.paper, **ROWS["GEM"].fields, "strength": 1.0}, grid={"seed": [0, 1]}), 80.0)
     cells = shown(open_paper())
@@ -76,26 +76,26 @@ def test_the_paper_ours_and_the_users_runs_stand_side_by_side_with_their_differe
     assert ("EWC", "ours") not in cells
 
 
-def test_a_single_seed_has_no_error_and_nothing_is_claimed_of_it(store, shipped):
+def test_difference_of_a_single_seed_is_not_bold(store, shipped):
     published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", 0, 10.0)])
     cell = shown(open_paper())["GEM", "ours"]["acc_difference"]
     assert (cell["text"], cell["bold"]) == ("−70.54", False)
 
 
-def test_at_the_short_scale_it_is_said_what_is_cut_and_no_difference_is_marked(store, shipped):
+def test_short_scale_names_what_is_cut_and_marks_no_difference(store, shipped):
     lines = [result("GEM", seed, 10.0 + seed, "short") for seed in (0, 1)]
     published.append(shipped / f"{TABLE.name}.jsonl", lines)
     words = texts(open_paper())
     assert TABLE.cut not in words
-    assert "No results of ours at this scale come with this version. There are some at the other scale." in words
+    assert "This version has no results at this scale. There are some at the other scale." in words
     page = open_paper(scale="short")
     assert TABLE.cut in texts(page)
     assert shown(page)["GEM", "ours"]["acc_difference"]["bold"] is False
-    assert "No results of ours at this scale" not in texts(page)
+    assert "no results at this scale" not in texts(page)
 
 
 def test_rows_are_compared_with_gem_within_seeds(store, shipped):
-    """All seeds of a table have all strengths: one chooses the strength, and the others tell the difference."""
+    """All seeds have all strengths: the first chooses the strength, and the others are compared."""
     lines = [
         result(label, seed, 80.0 + 3 * seed + more + q, strength=q)
         for label, more in (("GEM", 0.0), ("d-GEM", 0.5))
@@ -108,14 +108,14 @@ def test_rows_are_compared_with_gem_within_seeds(store, shipped):
     assert "More ACC than GEM: d-GEM +0.50 (95 % CI +0.50 to +0.50, 4 seeds)." in words
 
 
-def test_every_table_can_be_chosen_and_its_printed_numbers_are_there(store):
+def test_every_table_can_be_chosen(store):
     for table in TABLES.values():
         page = open_paper(table=table.title)
         assert {label for label, _ in shown(page)} == {row.label for row in table.rows}
         assert not table.rows[0].acc or f"{table.rows[0].acc.mean:.2f}" in tables(page)
 
 
-def test_the_contradictory_numbers_are_marked_and_explained(store):
+def test_contradictory_numbers_are_marked_and_explained(store):
     page = open_paper()
     cells = shown(page)
     flagged = [key for key in cells if cells[key]["method"]["text"].endswith("†")]
@@ -123,7 +123,7 @@ def test_the_contradictory_numbers_are_marked_and_explained(store):
     assert "81.17, but the paper prints" in texts(page)
 
 
-def test_it_is_said_which_settings_were_chosen_and_on_which_seeds(store, shipped):
+def test_chosen_settings_and_their_seeds_are_named(store, shipped):
     lines = [result("GEM", 0, acc, strength=q) for acc, q in ((70.0, 0.3), (80.0, 1.0))]
     published.append(shipped / f"{TABLE.name}.jsonl", [*lines, result("GEM", 1, 81.0, strength=1.0)])
     page = open_paper()
@@ -133,7 +133,7 @@ def test_it_is_said_which_settings_were_chosen_and_on_which_seeds(store, shipped
 
 
 def press(page, label):
-    """As the button of a row does."""
+    """Press the button of a row."""
     page.session_state["to run"] = f"{label} of a table", sweep_of(TABLE, "short", [ROWS[label]])
     return run_page(page)
 
@@ -142,13 +142,13 @@ def button(page, label):
     return next(one for one in page.button if one.label == label)
 
 
-def test_every_method_has_one_button_to_run_it(store):
+def test_every_method_has_one_run_button(store):
     cells = shown(open_paper())
     with_button = [label for (label, _), row in cells.items() if row["run"]["text"]]
     assert with_button == [row.label for row in TABLE.rows]
 
 
-def test_run_this_launches_the_sweep_of_the_row_and_shows_it_on_explore(store):
+def test_run_this_launches_the_row_and_opens_explore(store):
     runs = len(sweep_of(TABLE, "short", [ROWS["GEM"]]).runs())
     page = press(open_paper(), "GEM")
     assert f"**{runs} runs**" in texts(page)
@@ -161,7 +161,7 @@ def test_run_this_launches_the_sweep_of_the_row_and_shows_it_on_explore(store):
     assert f"GEM of a table launched: {runs} runs" in page.toast[0].value
 
 
-def test_a_sweep_with_exactly_these_runs_is_shown_instead_of_a_second_one(store):
+def test_existing_sweep_with_the_same_runs_is_shown(store):
     store.submit(sweep_of(TABLE, "short", [ROWS["GEM"]]))
     page = press(open_paper(), "GEM")
     button(page, "Launch").click().run()
@@ -169,14 +169,14 @@ def test_a_sweep_with_exactly_these_runs_is_shown_instead_of_a_second_one(store)
     assert "has exactly these runs already" in page.toast[0].value
 
 
-def test_the_whole_table_can_be_run(store):
+def test_whole_table_can_be_run(store):
     page = open_paper(scale="short")
     button(page, "Run this table").click().run()
     runs = len(sweep_of(TABLE, "short").runs())
     assert f"**{runs} runs**" in texts(page)
 
 
-def test_days_must_be_confirmed(store, monkeypatch):
+def test_runs_of_several_days_must_be_confirmed(store, monkeypatch):
     monkeypatch.setattr("explore.launch.estimate", lambda *arguments: Estimate(20, 0, 75 * 3600.0))
     page = press(open_paper(), "GEM")
     assert button(page, "Launch").disabled
@@ -184,7 +184,7 @@ def test_days_must_be_confirmed(store, monkeypatch):
     assert not button(page, "Launch").disabled
 
 
-def test_missing_data_is_one_sentence_and_nothing_can_be_run(store, monkeypatch):
+def test_missing_data_disables_running(store, monkeypatch):
     sentence = "mnist-permutations needs MNIST, which is not there; get it with: mgem data fetch mnist."
     monkeypatch.setattr(Benchmark, "missing", lambda self, domains=(), thorough=False: sentence)
     page = open_paper()
@@ -194,11 +194,11 @@ def test_missing_data_is_one_sentence_and_nothing_can_be_run(store, monkeypatch)
     assert button(press(page, "GEM"), "Launch").disabled
 
 
-def test_figures_without_results_say_so_and_offer_their_preset_if_there_is_one(store, monkeypatch):
+def test_figures_without_results_offer_their_presets(store, monkeypatch):
     monkeypatch.setitem(PRESETS, "figure-2", Preset("Figure 2", "its runs", SPEC))
     monkeypatch.delitem(PRESETS, "figure-3", raising=False)
     page = open_paper()
-    assert texts(page).count("No results of ours for this figure come with this version.") == 3
+    assert texts(page).count("This version has no results for this figure.") == 3
     keys = [one.key for one in page.button if one.key and one.key.startswith("run ")]
     assert "run figure-2" in keys
     assert "run figure-3" not in keys
@@ -206,7 +206,7 @@ def test_figures_without_results_say_so_and_offer_their_preset_if_there_is_one(s
     assert "**4 runs**" in texts(page)
 
 
-def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_path):
+def test_figures_are_drawn_from_published_results(store, shipped, tmp_path):
     trained = trained_store(tmp_path / "trained" / "runs.db")
     for name in ("figure-2", "figure-3", "figure-4"):
         published.append(shipped / f"{name}.jsonl", published.pack(trained))
@@ -214,9 +214,9 @@ def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_pat
     plots = [one for one in page.get("bidi_component") if one.proto.component_name == "plot"]
     assert len(plots) == len(FIGURES) - 1  # Figure 5 has images
     words = texts(page)
-    assert "No results of ours for this figure" not in words
+    assert "no results for this figure" not in words
     scale = "Ours: MNIST Permutations (5,000 digits), 2 tasks × 5 steps × 10 images, memory 20, learning rate 0.1, "
-    scale += "steps restricted when violated."
+    scale += "steps restricted only on conflict."
     assert words.replace("\\", "").count(scale) == 3
     assert "old task s = 1, new task t = 2" in words.replace("\\", "")
     formats = [one.proto.label for one in page.get("download_button")]
@@ -226,7 +226,7 @@ def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_pat
     assert not page.exception
 
 
-def test_images_of_the_domains_are_read_when_asked_for(store, monkeypatch):
+def test_images_of_domains_are_read_on_request(store, monkeypatch):
     strip = samples.Strip("Digit-Five", "MNIST", np.zeros((28, 28, 3), np.uint8))
     monkeypatch.setattr(samples, "strips", lambda: [strip])
     page = open_paper()
@@ -237,19 +237,19 @@ def test_images_of_the_domains_are_read_when_asked_for(store, monkeypatch):
     assert page.get("image")
 
 
-def test_it_is_said_where_every_step_of_a_figure_is_restricted(store, shipped, tmp_path):
+def test_figure_says_whether_every_step_is_restricted(store, shipped, tmp_path):
     spec = SweepSpec(base={**SPEC.base, "trigger": "always", "strength": 1.0})
     published.append(shipped / "figure-2.jsonl", published.pack(trained_store(tmp_path / "trained" / "runs.db", spec)))
     assert "learning rate 0.1, every step restricted." in texts(open_paper()).replace("\\", "")
 
 
-def test_a_figure_of_runs_that_were_not_probed_is_explained(store, shipped, tmp_path):
+def test_figure_without_probes_is_explained(store, shipped, tmp_path):
     spec = SweepSpec(base={**SPEC.base, "probe_every": 0})
     published.append(shipped / "figure-2.jsonl", published.pack(trained_store(tmp_path / "trained" / "runs.db", spec)))
     assert "Nothing to show yet: no run has probed task 1 in task 2" in texts(open_paper()).replace("\\", "")
 
 
-def test_claims_are_shown_with_their_verdicts_and_numbers(store, monkeypatch):
+def test_claims_have_verdicts_and_numbers(store, monkeypatch):
     finding = Finding("undecided", {"ACC": 0.1}, ("ACC +0.1 ± 0.2",))
     monkeypatch.setattr(claims, "findings", lambda: [(Claim("Splits help.", "Table 1", lambda: finding), finding)])
     page = open_paper()
@@ -264,5 +264,5 @@ def test_all_claims_are_shown(store):
         assert f"{claim.claim} **{finding.verdict.capitalize()}.**" in labels
 
 
-def test_figure_names_are_those_of_figures_that_exist():
+def test_paper_figures_name_existing_figures():
     assert all(figure.shown_by in paper_figures.FIGURES for figure in FIGURES.values() if figure.shown_by)

@@ -9,7 +9,7 @@ from mgem_core.paper import published
 from mgem_core.paper.tables import TABLES
 
 
-def test_the_printed_numbers_stand_beside_ours(home, capsys):
+def test_table_has_printed_numbers_and_ours(home, capsys):
     assert main(["paper", "table-1-permutations"]) == 0
     lines = capsys.readouterr().out.splitlines()
     gem = [line.split() for line in lines if line.startswith("GEM ")]
@@ -40,18 +40,18 @@ def test_every_table_is_printed_at_both_scales(home, capsys, table):
         (["figure-3", "--format", "svg", "--scale", "short"], "scale is 'short', but figure-3 has no scale; leave it out."),
     ],
 )
-def test_every_bad_option_gets_one_sentence(home, capsys, arguments, sentence):
+def test_invalid_option_is_rejected(home, capsys, arguments, sentence):
     assert main(["paper", *arguments]) == 2
     assert sentence in capsys.readouterr().err
 
 
-def test_a_file_is_written(home, tmp_path, capsys):
+def test_file_is_written(home, tmp_path, capsys):
     file = tmp_path / "table.tex"
     assert main(["paper", "table-2-digit-five", "--format", "latex", "-o", str(file)]) == 0
     assert "d-GEM$^\\dagger$" in file.read_text()
 
 
-def test_the_images_of_figure_5_are_written(home, tmp_path):
+def test_figure_5_is_written(home, tmp_path):
     file = tmp_path / "samples.png"
     assert main(["paper", "figure-5", "--format", "png", "-o", str(file)]) == 0
     assert b"PNG" in file.read_bytes()
@@ -64,7 +64,7 @@ def test_figure_1_is_written_in_every_format(home, tmp_path, format, sign):
     assert sign in file.read_bytes()
 
 
-def test_a_figure_without_results_of_ours_is_one_sentence(home, tmp_path, monkeypatch, capsys):
+def test_figure_without_results_is_rejected(home, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(published, "FOLDER", tmp_path)
     assert main(["paper", "figure-2", "--format", "svg"]) == 2
     assert "no results of ours for figure-2 come with this version; run its preset" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A table of the paper beside our runs, as files."""
+"""A table of the paper next to our runs, as files."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ def found():
     return entries(TABLE, "paper", {"ours": pd.DataFrame(runs)})
 
 
-def test_every_row_is_there_with_the_printed_numbers_and_ours_below(found):
+def test_every_row_has_printed_numbers_and_ours(found):
     assert list(dict.fromkeys(entry.row.label for entry in found)) == list(ROWS)
     paper, ours = (entry for entry in found if entry.row.label == "GEM")
     assert (paper.source, ours.source) == ("paper", "ours")
@@ -26,7 +26,7 @@ def test_every_row_is_there_with_the_printed_numbers_and_ours_below(found):
     assert [entry.source for entry in found if entry.row.label == "ER"] == [""]
 
 
-def test_csv_and_json_have_the_same_numbers_and_leave_out_rows_without_any(found):
+def test_csv_equals_json_and_leaves_out_empty_rows(found):
     from_csv = list(csv.DictReader(io.StringIO(as_file(TABLE, "paper", found, "csv").decode())))
     from_json = json.loads(as_file(TABLE, "paper", found, "json"))
     assert len(from_csv) == len(from_json) == sum(bool(entry.source) for entry in found)
@@ -37,7 +37,7 @@ def test_csv_and_json_have_the_same_numbers_and_leave_out_rows_without_any(found
     assert any("81.17" in one["note"] for one in from_json)
 
 
-def test_latex_marks_the_contradictory_rows_and_has_a_group_per_method(found):
+def test_latex_marks_contradictions_and_groups_by_method(found):
     text = as_file(TABLE, "paper", found, "latex").decode()
     assert r"GEM & ours & $83.10 \pm 0.06$ & $88.10 \pm 0.06$ & $-5.00 \pm 0.00$ & 3 \\" in text
     assert r"approx-GEM(4,1)$^\dagger$ & paper & $81.79 \pm 0.10$" in text

@@ -46,7 +46,7 @@ def printed(data, view):
     return figure
 
 
-register(Figure("statuses", "Runs by status", lambda selection: True, data, screen=screen, printed=printed))
+register(Figure("statuses", "Runs by status", data, screen=screen, printed=printed))
 '''
 FORMATS = ("png", "svg", "pdf", "html", "csv", "json", "parquet")
 

@@ -39,7 +39,7 @@ def published(store, tmp_path):
     return read("tiny", tmp_path)
 
 
-def test_a_line_has_all_that_is_needed_and_is_json(store):
+def test_line_is_complete_json(store):
     line = json.loads(json.dumps(pack(store)[0], allow_nan=False))
     assert line["label"] == "GEM"
     assert line["status"] == "finished"
@@ -50,7 +50,7 @@ def test_a_line_has_all_that_is_needed_and_is_json(store):
     assert {"seconds", "seconds_per_step", "fingerprint", "version"} <= line.keys()
 
 
-def test_what_is_read_has_the_columns_of_a_frame_of_the_store(store, published):
+def test_frame_has_the_columns_of_the_store(store, published):
     runs, measured = published
     stored = frames.runs(store)
     assert set(runs) >= set(stored)
@@ -62,7 +62,7 @@ def test_what_is_read_has_the_columns_of_a_frame_of_the_store(store, published):
 
 
 @pytest.mark.parametrize("view", [View(), View(axes="raw"), View(after=1), View(pair=None, errors="seeds")], ids=str)
-def test_points_and_comparisons_are_those_of_the_store(store, published, view):
+def test_points_and_comparisons_equal_those_of_the_store(store, published, view):
     runs, measured = published
     stored = frames.runs(store)
     ids = stored["id"].tolist()
@@ -76,7 +76,7 @@ def test_points_and_comparisons_are_those_of_the_store(store, published, view):
     assert paired.compare(rows, "GEM") == []
 
 
-def test_runs_that_are_in_the_file_are_not_written_twice(store, tmp_path):
+def test_runs_are_not_written_twice(store, tmp_path):
     path = tmp_path / "tiny.jsonl"
     lines = pack(store)
     assert append(path, lines[:2]) == 2
@@ -91,7 +91,7 @@ def test_runs_without_a_result_are_left_out(tmp_path):
     assert pack(store) == []
 
 
-def test_a_missing_file_is_an_empty_frame_with_the_same_columns(published, tmp_path):
+def test_missing_file_is_an_empty_frame(published, tmp_path):
     runs, measured = read("nothing", tmp_path)
     assert list(runs) == list(published[0])
     assert runs.empty
@@ -100,7 +100,7 @@ def test_a_missing_file_is_an_empty_frame_with_the_same_columns(published, tmp_p
         assert find_result(runs, table, "short", table.rows[0]) is None
 
 
-def test_a_file_that_grew_is_read_again(store, tmp_path):
+def test_changed_file_is_read_again(store, tmp_path):
     path, lines = tmp_path / "tiny.jsonl", pack(store)
     append(path, lines[:1])
     assert len(read("tiny", tmp_path)[0]) == 1
@@ -108,14 +108,14 @@ def test_a_file_that_grew_is_read_again(store, tmp_path):
     assert len(read("tiny", tmp_path)[0]) == 4
 
 
-def test_a_line_that_is_no_result_is_named(tmp_path):
+def test_invalid_line_is_named(tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"label": "GEM"}\n')
     with pytest.raises(UsageError, match=r"line 1 of .* is not the result of a run"):
         read("bad", tmp_path)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.jsonl")), ids=lambda path: path.stem)
-def test_the_files_of_the_package_can_be_read(path):
+def test_files_of_the_package_can_be_read(path):
     runs, measured = read(path.stem)
     assert (runs["status"] == "finished").all()
     assert not runs.duplicated(["configuration", "seed"]).any()
@@ -133,7 +133,7 @@ def test_publish_adds_the_runs_of_stores_to_a_file(store, tmp_path, capsys):
     assert len(runs) == 4
 
 
-def test_publish_takes_only_runs_of_the_table_that_a_file_is_named_after(tmp_path, capsys):
+def test_publish_to_a_table_file_adds_only_its_runs(tmp_path, capsys):
     table = TABLES["table-1-rotations"]
     fields = {**table.short, "method": "single", "seed": 0}
     store = Store(tmp_path / "runs.db")
@@ -157,7 +157,7 @@ def test_publish_takes_only_runs_of_the_table_that_a_file_is_named_after(tmp_pat
         (["nowhere.db", "-o", "results.jsonl"], "there is no such file"),
     ],
 )
-def test_a_wrong_request_to_publish_is_one_sentence(arguments, sentence, tmp_path, monkeypatch, capsys):
+def test_invalid_publish_is_rejected(arguments, sentence, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["publish", *arguments]) == 2
     assert sentence in capsys.readouterr().err
@@ -170,7 +170,7 @@ WHOLE_LINE = (
 )
 
 
-def test_a_line_with_all_that_is_needed_is_a_result(tmp_path):
+def test_complete_line_is_accepted(tmp_path):
     (tmp_path / "x.jsonl").write_bytes(WHOLE_LINE % (b'"GEM"', b"90"))
     assert append(tmp_path / "x.jsonl", []) == 0
 
@@ -190,20 +190,20 @@ def test_a_line_with_all_that_is_needed_is_a_result(tmp_path):
     ],
     ids=lambda content: content[:20],
 )
-def test_a_file_that_is_no_list_of_results_is_one_sentence(tmp_path, content):
+def test_invalid_file_is_rejected(tmp_path, content):
     (tmp_path / "x.jsonl").write_bytes(content)
     with pytest.raises(UsageError, match=r"line 1 of .* is not the result of a run; write it with mgem publish."):
         read("x", tmp_path)
 
 
 @pytest.mark.parametrize("value", ["nan", "-5", "0", "inf"])
-def test_a_peak_memory_that_cannot_be_is_refused(tmp_path, monkeypatch, capsys, value):
+def test_invalid_peak_memory_is_rejected(tmp_path, monkeypatch, capsys, value):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     assert main(["publish", "-o", str(tmp_path / "x.jsonl"), "--peak-memory-mb", value]) == 2
     assert "it must be a number above 0." in capsys.readouterr().err
 
 
-def test_the_lens_answers_as_the_recorded_run_itself_was_probed(tmp_path):
+def test_lens_answers_equal_the_probes_of_the_recorded_run(tmp_path):
     store = Store(tmp_path / "runs.db")
     store.submit(RECORDED)
     [trained] = RECORDED.runs()

@@ -29,7 +29,7 @@ def test_a_row_without_runs_has_no_result():
     ],
     ids=str,
 )
-def test_only_runs_of_the_table_its_scale_and_the_row_count(other):
+def test_runs_of_other_tables_scales_and_rows_are_ignored(other):
     assert result(run(**other)) is None
     assert result(run(**other), run(seed=7)).seeds == (7,)
 
@@ -47,13 +47,13 @@ def test_fields_without_effect_do_not_matter():
     assert result(run(modules=dict.fromkeys(layers, 0))).seeds == (0,)  # all in one module: GEM
 
 
-def test_a_single_configuration_is_reported_over_all_its_seeds():
+def test_single_configuration_is_averaged_over_all_seeds():
     found = result(*(run(seed, acc) for seed, acc in ((0, 80.0), (1, 82.0), (2, 84.0))))
     assert found.means["acc"] == Mean(82.0, pytest.approx(2 / math.sqrt(3)), 3)
     assert (found.seeds, found.compared, found.chosen_on) == ((0, 1, 2), 0, ())
 
 
-def test_the_best_configuration_on_validation_is_chosen_and_reported_on_the_other_seeds():
+def test_validation_chooses_and_other_seeds_are_reported():
     worse = [run(0, acc=99.0, validation=70.0, strength=0.3), run(0, acc=99.0, validation=60.0, strength=3.0)]
     best = [run(0, 10.0, 75.0, strength=1.0), run(1, 80.0, 1.0, strength=1.0), run(2, 82.0, 1.0, strength=1.0)]
     found = result(*worse, *best)
@@ -67,26 +67,26 @@ def test_the_best_configuration_on_validation_is_chosen_and_reported_on_the_othe
     assert "means over seeds 1, 2" in in_words(found)
 
 
-def test_of_seeds_that_all_configurations_have_the_first_decides_alone_so_that_the_others_have_no_part_in_it():
+def test_only_the_first_shared_seed_chooses():
     runs = [run(seed, 80.0 + q, 70.0 + (q if seed == 2 else -q), strength=q) for seed in (4, 2, 3) for q in (0.3, 1.0)]
     found = result(*runs)
     assert (found.config.strength, found.seeds, found.chosen_on) == (1.0, (3, 4), (2,))
 
 
-def test_without_another_seed_the_numbers_are_those_of_the_choice_and_it_is_said():
+def test_without_another_seed_the_choosing_seed_is_reported():
     found = result(*(run(0, 80.0 + q, 70.0 + q, strength=q) for q in (0.3, 1.0)))
     assert (found.config.strength, found.seeds, found.chosen_on) == (1.0, (0,), (0,))
     assert "means over the same seed" in in_words(found)
 
 
-def test_a_seed_that_collapsed_is_named():
+def test_collapsed_seed_is_named():
     found = result(*(run(seed, acc) for seed, acc in ((0, 84.0), (1, 86.0), (2, 15.9), (3, 85.0))))
     assert found.collapsed == {2: 15.9}
     assert "; seed 2 collapsed, with an ACC of 15.9" in in_words(found)
     assert result(run(0, 84.0), run(1, 60.0), run(2, 70.0)).collapsed == {}
 
 
-def test_only_seeds_that_all_configurations_have_decide():
+def test_seeds_that_some_configurations_lack_do_not_choose():
     """Seeds differ more than configurations: an easy seed that one of them lacks must not decide."""
     one = [run(0, validation=70.0, strength=0.3), run(1, validation=99.0, strength=0.3)]
     other = [run(0, validation=71.0, strength=1.0)]
@@ -94,54 +94,54 @@ def test_only_seeds_that_all_configurations_have_decide():
     assert (found.config.strength, found.chosen_on) == (1.0, (0,))
 
 
-def test_a_configuration_without_the_shared_seeds_is_not_compared_and_it_is_said():
+def test_configuration_without_shared_seeds_is_not_compared():
     runs = [run(0, validation=70.0, strength=0.3), run(0, validation=71.0, strength=1.0)]
     found = result(*runs, run(5, validation=99.0, strength=3.0))
     assert (found.config.strength, found.compared, found.others) == (1.0, 2, 1)
     assert "1 other configuration could not be compared" in in_words(found)
 
 
-def test_of_equals_the_one_with_more_seeds_is_chosen_and_then_the_first():
+def test_ties_go_to_more_seeds_then_to_the_first():
     equal = [run(0, validation=70.0, strength=0.3), run(0, validation=70.0, strength=1.0)]
     assert result(*equal).config.strength == 0.3
     assert result(*equal, run(1, validation=50.0, strength=1.0)).config.strength == 1.0
 
 
-def test_without_validation_the_configuration_with_the_most_seeds_is_taken_and_it_is_said():
+def test_without_validation_the_most_seeds_win():
     runs = [run(0, 99.0, strength=0.3), run(0, strength=1.0), run(1, strength=1.0)]
     found = result(*runs)
     assert (found.config.strength, found.seeds, found.compared) == (1.0, (0, 1), 0)
     assert "was not chosen on validation data" in in_words(found)
 
 
-def test_only_configurations_with_validation_can_be_chosen_among():
+def test_configurations_without_validation_are_not_compared():
     runs = [run(0, validation=70.0, strength=0.3), run(0, validation=71.0, strength=1.0), run(0, acc=99.0, strength=3.0)]
     found = result(*runs)
     assert (found.config.strength, found.compared, found.others) == (1.0, 2, 1)
 
 
-def test_a_run_that_was_repeated_counts_once():
+def test_repeated_run_counts_once():
     assert result(run(0, 80.0), run(0, 82.0)).means["acc"] == Mean(82.0, pytest.approx(math.nan, nan_ok=True), 1)
 
 
-def test_runs_that_diverged_are_left_out_and_it_is_said():
+def test_diverged_runs_are_left_out_and_counted():
     found = result(run(0), run(1, np.nan, status="diverged"))
     assert found.seeds == (0,)
     assert "1 run failed or diverged" in in_words(found)
 
 
-def test_measures_without_meaning_are_left_out():
+def test_undefined_measures_are_left_out():
     independent = {**run(label="Independent"), "fwd": np.nan, "bwd": np.nan}
     assert result(independent, label="Independent").means.keys() == {"acc"}
 
 
-def test_settings_that_are_not_the_default_are_named():
+def test_settings_other_than_the_default_are_named():
     assert "strength 0.5, learning rate 0.1, trigger always, validation 0.1: means over seed 0." in in_words(
         result(run(trigger="always"))
     )
 
 
-def test_a_difference_is_claimed_only_beyond_its_interval_which_few_seeds_make_wide():
+def test_difference_is_clear_if_its_interval_excludes_zero():
     printed = Cell(80.0, 0.3)
     assert difference(Mean(82.2, 0.4, 3), printed) == (pytest.approx(2.2), pytest.approx(0.5), True)  # 4.30 errors
     assert not difference(Mean(82.1, 0.4, 3), printed).is_clear
@@ -150,19 +150,19 @@ def test_a_difference_is_claimed_only_beyond_its_interval_which_few_seeds_make_w
     assert not difference(Mean(85.0, 0.4, 2), printed).is_clear  # 12.7 errors
 
 
-def test_one_seed_has_no_error_and_claims_nothing():
+def test_difference_of_one_seed_is_not_clear():
     found = difference(result(run(0, 10.0)).means["acc"], Cell(80.0, 0.1))
     assert found.value == -70
     assert math.isnan(found.error)
     assert not found.is_clear
 
 
-def test_what_is_not_known_has_no_difference():
+def test_unknown_number_has_no_difference():
     assert difference(None, Cell(80.0, 0.1)) is None
     assert difference(Mean(80.0, 0.1, 2), None) is None
 
 
-def test_a_strength_that_diverged_with_some_seed_is_not_chosen():
+def test_strength_that_diverged_is_not_chosen():
     good = [run(seed, 80.0, 80.0, strength=q) for seed in (0, 1) for q in (0.0, 1.0)]
     lucky = [run(0, 90.0, 90.0, strength=3.0), run(1, status="diverged", strength=3.0)]
     found = result(*good, *lucky)
@@ -170,7 +170,7 @@ def test_a_strength_that_diverged_with_some_seed_is_not_chosen():
     assert found.others == 1
 
 
-def test_only_configurations_that_hold_out_the_same_share_are_compared():
+def test_different_validation_shares_are_not_compared():
     wide = run(0, 70.0, 99.0, strength=1.0, share=0.5)
     found = result(run(0, 80.0, 80.0, strength=0.0), run(0, 81.0, 81.0, strength=1.0), wide)
     assert (found.config.strength, found.config.validation) == (1.0, 0.1)

@@ -33,7 +33,7 @@ def residual(row):
 
 
 @pytest.mark.parametrize(("table", "row"), PRINTED, ids=lambda one: getattr(one, "label", getattr(one, "name", "")))
-def test_acc_is_fwd_plus_bwd_within_rounding_unless_the_row_says_why_not(table, row):
+def test_acc_is_fwd_plus_bwd_unless_a_note_explains(table, row):
     if row.fwd is None:
         assert (row.label, row.bwd) == ("Independent", None)
     elif row.note:
@@ -48,7 +48,7 @@ def test_two_printed_rows_contradict_themselves():
     assert flagged == {*permutations, ("table-2-digit-five", "d-GEM")}
 
 
-def test_some_numbers_are_those_of_the_paper():
+def test_sample_of_numbers_equals_the_paper():
     """They were copied from its source, of which these lines are read again by eye."""
     rows = {table.name: {row.label: row for row in table.rows} for table in TABLES.values()}
     assert rows["table-1-permutations"]["approx-GEM(4,2)"].acc == (81.79, 0.10)
@@ -58,7 +58,7 @@ def test_some_numbers_are_those_of_the_paper():
     assert rows["table-2-domainnet"]["approx-GEM"].acc == (44.20, 1.10)
 
 
-def test_every_table_has_the_methods_of_the_paper():
+def test_every_table_has_all_methods():
     for table in TABLES.values():
         labels = {row.label.partition("(")[0] for row in table.rows}
         assert labels >= {"Single", "Independent", "EWC", "MER", "GEM", "d-GEM", "m-GEM", "md-GEM", "approx-GEM"}
@@ -70,7 +70,7 @@ def test_every_table_has_the_methods_of_the_paper():
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_every_row_is_a_valid_run_of_its_method(table, scale):
+def test_every_row_is_a_valid_config(table, scale):
     figures_name = {"d-GEM": "d-mGEM", "m-GEM": "p-mGEM"}  # as the paper calls them in its figures, and we everywhere
     for row in table.rows:
         family = row.label.partition("(")[0]
@@ -80,7 +80,7 @@ def test_every_row_is_a_valid_run_of_its_method(table, scale):
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_the_paper_scale_is_what_the_benchmark_takes_by_default(table):
+def test_paper_scale_equals_the_benchmark_defaults(table):
     config = RunConfig(**table.paper)
     default = RunConfig(benchmark=table.benchmark)
     for name in ("network", "tasks", "iterations", "batch_size", "memory", "domains"):
@@ -88,14 +88,14 @@ def test_the_paper_scale_is_what_the_benchmark_takes_by_default(table):
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_the_short_scale_is_shorter_and_says_what_it_cuts(table):
+def test_short_scale_is_shorter_and_described(table):
     cut = [name for name in table.short if table.short[name] != table.paper[name]]
     assert cut
     assert all(table.short[name] < table.paper[name] for name in cut)
     assert all(f"{table.short[name]} of the {table.paper[name]}" in table.cut for name in cut)
 
 
-def test_the_sweep_of_a_row_has_every_strength_and_seed_where_the_method_has_a_strength():
+def test_sweep_of_a_row_has_every_strength_and_seed():
     table = TABLES["table-1-rotations"]
     rows = {row.label: row for row in table.rows}
     gem = sweep_of(table, "short", [rows["GEM"]]).runs()
@@ -119,14 +119,14 @@ def without_seed(config):
 
 
 @pytest.mark.parametrize("name", ["figure-3", "figure-4"])
-def test_the_preset_of_a_figure_has_the_configurations_that_we_show(name):
+def test_preset_of_a_figure_has_the_published_configurations(name):
     shown = map(RunConfig.model_validate_json, published.read(name)[0]["configuration"])
     assert set(map(without_seed, shown)) <= set(map(without_seed, PRESETS[f"{name}-short"].spec.runs()))
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_the_sweep_of_a_row_has_the_configuration_that_we_report_for_it(table, scale):
+def test_sweep_of_a_row_has_the_reported_configuration(table, scale):
     shipped, _ = published.read(table.name)
     for entry in entries(table, scale, {"ours": shipped}):
         if entry.result:

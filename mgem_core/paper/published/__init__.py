@@ -1,7 +1,7 @@
-"""Results that come with the tool: finished runs as lines of JSON, a file per table or figure of the paper.
+"""Results that come with the tool: one file per table or figure of the paper, one line of JSON per finished run.
 
-`mgem publish` writes these files from stores; nobody edits them by hand. A line may also say what the lens answers for a
-configuration at the recorded steps of another run (`recorded.py`); it has no accuracies.
+`mgem publish` writes these files from stores; do not edit them by hand. A line may also hold answers of the lens for a
+configuration at the recorded steps of another run (`recorded.py`); such a line has no accuracies.
 """
 
 import json
@@ -25,13 +25,13 @@ from mgem_core.version import VERSION
 
 FOLDER = Path(__file__).parent
 NUMBERS = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
-MEASURED_OUTSIDE = ("peak_memory_mb",)  # of the process that trained the run; only some lines have it
-STEPS_OF = "steps_of"  # of a line that the lens answered: where, like "4 recorded steps of GEM, strength 0.5"
+MEASURED_OUTSIDE = ("peak_memory_mb",)  # measured on the training process; only some lines have it
+STEPS_OF = "steps_of"  # key of lines with answers of the lens: "4 recorded steps of GEM, strength 0.5"
 Line = dict[str, Any]
 
 
 def pack(store: Store, runs: Sequence[int] | None = None) -> list[Line]:
-    """A line for each finished run among these, or among all."""
+    """Return a line for each finished run among these (default: all)."""
     records = [record for record in store.run_records(runs) if record["status"] == "finished"]
     measured = read_measurements(store, [record["id"] for record in records])
     return [_line(record, measured[record["id"]]) for record in records]
@@ -48,7 +48,7 @@ def _line(record: dict[str, Any], measured: Measurements) -> Line:
 
 
 def rounded(value: float | None, digits: int) -> float | None:
-    """So many significant digits; what is not a number becomes None, as JSON has no NaN."""
+    """Round to this many significant digits; NaN and infinity, which JSON does not have, become None."""
     return None if value is None or not np.isfinite(value) else float(f"{value:.{digits}g}")
 
 
@@ -69,18 +69,18 @@ def _text(line: Line) -> bytes:
 
 
 def _identity(line: Line) -> tuple[str, int, str]:
-    """What was trained, and what the lens answered for the same config, are two results."""
+    """Return what makes a line unique; a trained run and an answer of the lens are two results."""
     return configuration_of(_stored(line)), line["config"]["seed"], line.get(STEPS_OF, "")
 
 
 def _stored(line: Line) -> str:
-    """The config as a store holds it."""
+    """Return the config in the format of the store."""
     return json.dumps(line["config"], separators=(",", ":"))
 
 
 def _check(line: Line) -> None:
-    """Raise an error unless it is a line as `pack` makes them."""
-    _text(line)  # it can be written again: no NaN, no lone surrogates
+    """Raise an error if this is not a line as `pack` makes them."""
+    _text(line)  # fails on NaN and lone surrogates
     _identity(line)
     _measurements(line)
     if not all(isinstance(line["config"][name], int) for name in ("seed", "tasks")):
@@ -105,32 +105,32 @@ def _lines(path: Path) -> list[Line]:
 
 
 def read(name: str, folder: Path | None = None) -> tuple[pd.DataFrame, dict[int, Measurements]]:
-    """The runs of a file, as frames.runs returns them, and what each has measured, by its id; none if it is missing.
+    """Return the runs of a file, as `frames.runs` does, and id → measurements; both are empty if the file is missing.
 
-    It is one of those that come with the tool, unless a folder is given. Both are shared by all callers, who must not
-    change them.
+    The default folder holds the results that come with the tool. All callers share the two objects and must not change
+    them.
     """
     path = (folder or FOLDER) / f"{name}.jsonl"
     return _read(path, version(name, folder)) if path.exists() else _frame([])
 
 
 def version(name: str, folder: Path | None = None) -> int:
-    """Another number whenever the file was written again; 0 if it is missing."""
+    """Return a number that changes whenever the file is written; 0 if it is missing."""
     path = (folder or FOLDER) / f"{name}.jsonl"
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
 @lru_cache(maxsize=32)
 def _read(path: Path, version: int) -> tuple[pd.DataFrame, dict[int, Measurements]]:
-    """A file of another version is read again."""
+    """Read a file; `version` makes the cache read it again after a change."""
     return _frame(_lines(path))
 
 
 def _frame(lines: Sequence[Line]) -> tuple[pd.DataFrame, dict[int, Measurements]]:
     columns = [*frames.COLUMNS, *MEASURED_OUTSIDE, STEPS_OF, "config"]
-    of_ended_runs = {"attempts": 1, "step": 0, "progress": 1.0}
+    defaults = {"attempts": 1, "step": 0, "progress": 1.0}
     records = [
-        {**of_ended_runs, **line, "id": number, "task": line["config"]["tasks"], "config": _stored(line)}
+        {**defaults, **line, "id": number, "task": line["config"]["tasks"], "config": _stored(line)}
         for number, line in enumerate(lines, 1)
     ]
     frame = pd.DataFrame(records, columns=columns)
@@ -139,10 +139,11 @@ def _frame(lines: Sequence[Line]) -> tuple[pd.DataFrame, dict[int, Measurements]
 
 
 def _measurements(line: Line) -> Measurements:
-    pairs = {tuple(map(int, pair.split(","))): _floats(values) for pair, values in line["pairs"].items()}
-    return measurements(
-        {(s, t): values for (s, t), values in pairs.items()}, np.array([*map(_floats, line["matrix"])], float)
-    )
+    pairs = {}
+    for pair, values in line["pairs"].items():
+        s, t = map(int, pair.split(","))
+        pairs[s, t] = _floats(values)
+    return measurements(pairs, np.array([*map(_floats, line["matrix"])], float))
 
 
 def _floats(values: Sequence[float | None]) -> list[float]:

@@ -1,4 +1,4 @@
-"""What the lens answers for many configurations at the recorded steps of one run, as lines of results."""
+"""Answers of the lens for many configurations at the recorded steps of one run, as lines of results."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from mgem_core.version import VERSION
 
 
 def ask_recording(recording: Recording, trained: RunConfig, configs: Sequence[RunConfig]) -> list[Line]:
-    """A line for each config: what it would have done at the recorded steps, which the run `trained` took."""
+    """Return a line per config: what it would have done at the recorded steps of the run `trained`."""
     settings = [Restriction.of(config.model_dump()) for config in configs]
     products: list[dict[str, list[float | None]]] = [{} for _ in configs]
     for t in recording.tasks:
