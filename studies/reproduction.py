@@ -45,13 +45,13 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def printed_and_ours(name: str, scale: Scale) -> list[str]:
-    """Return the paper's cells and ours, row by row; ours are bold where the 95 % CI of the difference excludes zero."""
+    """Return the paper's cells and ours, row by row; ours are bold where the difference in ACC is significant."""
     table = TABLES[name]
     head = [table.title.partition(" · ")[2], "paper: ACC", "FWD", "BWD", "ours: ACC", "FWD", "BWD", "q", "lr", "seeds"]
     rows: dict[str, dict[str, list[str]]] = {}
     for entry in entries(table, scale, {SHIPPED: published.read(name)[0]}):
         texts = {name: compact(*entry.cells[name]) if name in entry.cells else MISSING for name in MEASURES}
-        clear = {name for name, found in entry.differences.items() if found.is_clear}
+        clear = {name for name, found in entry.differences.items() if found.significant}
         cells = [f"**{text}**" if name in clear else text for name, text in texts.items()]
         of_row = rows.setdefault(f"{entry.row.label}†" if entry.row.note else entry.row.label, {})
         of_row[entry.source] = cells

@@ -10,7 +10,7 @@ from mgem_core.figures.style import LineStyle
 from mgem_core.text import is_missing, mean_and_error, strength
 
 MEASURES = ("acc", "fwd", "bwd")
-ACC_HELP = "mean accuracy on all tasks so far, % (± standard deviation over seeds)"
+ACC_HELP = "mean accuracy on all tasks so far, % (± standard error over seeds)"
 VALIDATION_HELP = "mean accuracy on the training images that were held out, after the last task, %"
 COLUMNS = [
     {"name": "line", "title": "method", "kind": "text"},
@@ -38,11 +38,11 @@ def table_rows(points: pd.DataFrame, styles: Mapping[str, LineStyle]) -> list[di
     """
     columns = ["key", "line", "q", "validation_acc", "finished", "runs", "active", "progress", "curve", *MEASURES]
     rows = []
-    for point in points[[*columns, *(f"{name}_std" for name in MEASURES)]].to_dict("records"):
+    for point in points[[*columns, *(f"{name}_sem" for name in MEASURES)]].to_dict("records"):
         cells = _other_cells(point)
         for name in MEASURES:
             value = point[name] if point[name] == point[name] else None
-            cells[name] = {"text": mean_and_error(point[name], point[f"{name}_std"]), "value": value}
+            cells[name] = {"text": mean_and_error(point[name], point[f"{name}_sem"]), "value": value}
         color = styles[point["line"]].color
         rows.append({"key": point["key"], "color": color, "active": bool(point["active"]), "cells": cells})
     return rows

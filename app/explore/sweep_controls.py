@@ -18,7 +18,7 @@ from mgem_core.text import pluralize
 STOP_WIDTH = 90  # pixels
 GRADIENTS: dict[Gradient, str] = {"full": "training set", "batch": "batch"}
 AXES: dict[Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
-ERRORS: dict[Errors, str] = {"within": "within seeds", "between": "between seeds", "seeds": "every seed", "none": "none"}
+ERRORS: dict[Errors, str] = {"between": "over seeds", "within": "within seeds", "seeds": "every seed", "none": "none"}
 ERRORS_HELP = (
     "Within seeds, what all configurations of a seed share is removed: it says nothing about their differences. Every seed "
     "is a faint line of its own."

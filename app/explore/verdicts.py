@@ -26,8 +26,8 @@ COLUMNS = {  # estimates of a verdict → titles of the table's columns, after t
 EXPLANATION = (
     "Differences from {baseline} with 95 % confidence intervals, accuracies in points. Bold: significant after Holm's "
     "correction over the lines. One difference per line is tested: the first column or, where it is unknown, the last. "
-    "The best q is chosen on the first seed, and ACC is that of the other seeds. Equal q is not equal strength: a floor on "
-    "each of K splits restricts a step about K times as much."
+    "The best q of a seed is chosen on the previous seed. Equal q is not equal strength: a floor on each of K splits "
+    "restricts a step about K times as much."
 )
 
 

@@ -14,8 +14,8 @@ from mgem_core.config.sweeps import configuration_of
 from mgem_core.store import ENDED, Store
 
 CHOSEN = ("modules", "splits", "strength", "solver", "trigger")  # fields that can be chosen in the lens
-# Measurements and the device do not change what a run learns, so these fields are set to fixed values before comparing.
-MEASURED = {"probe_every": 1, "snap_every": 0, "snap_splits": 0, "threads": 1}
+# Measurements do not change what a run learns, so these fields are set to fixed values before comparing.
+MEASURED = {"probe_every": 1, "snap_every": 0, "snap_splits": 0}
 MOST_NUMBERS = 300_000  # the largest number of values that is sent, newest configurations first; about 3 MB as text
 Probes = list[dict[str, Any]]
 

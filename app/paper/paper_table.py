@@ -8,6 +8,7 @@ import session
 import streamlit as st
 from text import escape_markdown
 
+from mgem_core.analysis.significance import LEAST_SEEDS
 from mgem_core.config.sweeps import missing_data
 from mgem_core.figures import FORMATS as FORMAT_TITLES
 from mgem_core.figures import paper_differences
@@ -22,8 +23,8 @@ from paper.table_rows import COLUMNS, DAGGER, choices_in_words, table_rows
 IN_URL: dict[str, Any] = {"bind": "query-params"}
 EXPLANATION = (
     "± is the standard error over seeds. The paper does not say what its ± is; we assume the same. Differences are ours "
-    "minus the paper's, with both errors combined. Bold: the 95 % CI excludes zero (Student's t over our seeds, not "
-    "corrected for the number of cells). A single seed has no CI."
+    "minus the paper's, with both errors combined. Bold: the difference in ACC is significant (Student's t over at least "
+    f"{LEAST_SEEDS} of our seeds, after Holm's correction over the rows). FWD and BWD are not tested."
 )
 SHORT_EXPLANATION = (
     "The short scale trains less than the paper. Differences from the paper are partly due to this, so none is bold."

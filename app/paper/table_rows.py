@@ -80,7 +80,7 @@ def _difference_cell(found: Difference | None) -> dict[str, Any]:
     if found is None:
         return {"text": "", "value": None}
     error = "" if math.isnan(found.error) else f" ± {found.error:.2f}"
-    return {"text": f"{found.value:+.2f}{error}".replace("-", "−"), "value": found.value, "bold": found.is_clear}
+    return {"text": f"{found.value:+.2f}{error}".replace("-", "−"), "value": found.value, "bold": found.significant}
 
 
 def choices_in_words(entries: Sequence[Entry]) -> list[str]:

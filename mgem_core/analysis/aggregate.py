@@ -301,12 +301,6 @@ def by_strength(points: pd.DataFrame) -> pd.DataFrame:
     return points.iloc[np.argsort([np.mean(q) for q in points["q"]], kind="stable")]
 
 
-def leaders(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the configurations that have learned the most tasks: only their accuracies can be compared."""
-    known = points.dropna(subset=["acc"])
-    return known[known["learned"] == known["learned"].max()]
-
-
 def title(row: Mapping[str, Any] | pd.Series) -> str:
     """Name a configuration by its line and strength, such as "GEM at q = 0.5"."""
     q = text.strength(row["q"])

@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mgem_core.analysis.curves import (
     LEAST_STRENGTHS,
@@ -63,7 +64,7 @@ class Verdict:
     acc: Estimate | None  # at equal strengths, in points; as are fwd and bwd
     fwd: Estimate | None
     bwd: Estimate | None
-    best_acc: Estimate | None  # each line at the strength chosen on the first seed, over the other seeds
+    best_acc: Estimate | None  # each seed at the strengths that are best on the previous seed
     common: float = 1.0  # share of the range of x that both curves cover
     interpolation: float = 0.0  # percent: by how much interpolation between strengths may shift at_equal_x
     not_rising: int = 0  # seeds in which x does not rise with every strength; only the rising branch is compared
@@ -92,7 +93,7 @@ class Verdict:
     def seeds_needed(self) -> int | None:
         """How many shared seeds would find a true difference as large as the primary one; None if more than 100."""
         needed = seeds_needed(self.main, self.comparisons) if self.main else None
-        return needed and needed + len(self.seeds) - (self.main.seeds if self.main else 0)  # also those that choose
+        return needed and needed + len(self.seeds) - (self.main.seeds if self.main else 0)  # some have no common range
 
 
 def compare(runs: pd.DataFrame, baseline: str, other_axes: str = "raw") -> list[Verdict]:
@@ -123,18 +124,15 @@ def in_words(verdict: Verdict) -> str:
     more = "more" if found.mean > 0 else "less"
     unit = "%" if verdict.at_equal_x else "points"
     is_same = abs(found.mean) < 0.05 and not verdict.significant  # the mean rounds to zero
-    of_all = "" if found.seeds == len(verdict.seeds) or not verdict.at_equal_x else f" of {len(verdict.seeds)}"
+    of_all = "" if found.seeds == len(verdict.seeds) else f" of {len(verdict.seeds)}"
     interval = f"95 % CI {signed(found.low)} to {signed(found.high)}, {found.seeds}{of_all} seeds"
     if verdict.at_equal_x:
         where = "" if verdict.common >= MOST else f", over the {100 * verdict.common:.0f} % of the range that both cover"
         amount = "as much as" if is_same else f"{abs(found.mean):.1f} % {more} than"
         sentence = f"At equal retention {line} learns {amount} {baseline}{where} ({interval})"
     else:
-        chosen = f"strengths chosen on seed {verdict.seeds[0]}; " if found.seeds < len(verdict.seeds) else ""
         amount = "the same ACC as" if is_same else f"{abs(found.mean):.1f} points {more} ACC than"
-        sentence = f"{line} ends with {amount} {baseline} ({chosen}{interval})"
-        if found.seeds < LEAST_SEEDS:
-            return f"{sentence}. One more shared seed is needed to compare them, because the first one chooses strengths."
+        sentence = f"{line} ends with {amount} {baseline} (at the best strength of the previous seed; {interval})"
     if verdict.significant:
         return f"{sentence}: significant.{_on_other_axes(verdict)}"
     return f"{sentence}: not significant{_reason(verdict)}. {_power(verdict, unit, is_same)}"
@@ -230,7 +228,7 @@ def seed_differences(one: Table, other: Table, kind: str) -> Differences:
     """Differences of two lines in each seed.
 
     `kind` is "retention" (y at equal x, in percent), "acc", "fwd" or "bwd" (at equal strengths, in points), or "best" (ACC
-    at the strengths chosen on the first seed, in the other seeds, in points).
+    at the best strengths of the previous seed, in points).
     """
     if kind == "retention":
         return _at_equal(one, other, "x", "y", relative=True)
@@ -283,20 +281,22 @@ def at_equal_strength(one: Table, other: Table, measure: str) -> Floats:
 
 
 def _at_best_strength(one: Table, other: Table) -> Differences:
-    """Differences in ACC, each line at the strength that is best on the first seed, in the other seeds.
+    """Differences in ACC, each line and seed at the strength that is best on the previous seed.
 
-    Choosing and reporting on the same seeds, or leaving out one seed at a time, would call too many equal lines different.
-    All seeds are reported if neither line has several strengths.
+    Every seed chooses once, so the differences are nearly independent. Choosing once for all seeds, or on all other seeds,
+    would add an error that all of them share, and call many equal lines different.
     """
-    first = int(max(one["acc"].shape[1], other["acc"].shape[1]) > 1)
-    values = [table["acc"][first:, _best_on_first_seed(table)] for table in (one, other)]
-    return Differences(values[0] - values[1], tuple(range(first, len(one["acc"]))))
+    values = [np.take_along_axis(table["acc"], _chosen_before(table)[:, None], axis=1)[:, 0] for table in (one, other)]
+    has_choice = max(one["acc"].shape[1], other["acc"].shape[1]) > 1
+    if has_choice and len(values[0]) == 1:  # no other seed can choose
+        return Differences(np.empty(0), ())
+    return Differences(values[0] - values[1], tuple(range(len(values[0]))))
 
 
-def _best_on_first_seed(table: Table) -> int:
-    """Return the position of the strength with the best accuracy on held-out images or, without them, the best ACC."""
-    by = table["acc"] if np.isnan(table["validation_acc"][0]).any() else table["validation_acc"]
-    return int(np.nan_to_num(by[0], nan=-np.inf).argmax())
+def _chosen_before(table: Table) -> NDArray[np.intp]:
+    """Return for each seed the position of the previous seed's best strength, on held-out images if they are known."""
+    by = table["acc"] if np.isnan(table["validation_acc"]).any() else table["validation_acc"]
+    return np.asarray(np.roll(np.nan_to_num(by, nan=-np.inf).argmax(axis=1), 1))
 
 
 def within_seed_errors(values: Floats, in_pool: np.ndarray) -> Floats:

@@ -11,7 +11,7 @@ from mgem_core.analysis.aggregate import View
 from mgem_core.cli._report import printable
 from mgem_core.store import Store
 
-TITLE = "Accuracies in percent, mean ± standard deviation over seeds"
+TITLE = "Accuracies in percent, mean ± standard error over seeds"
 LEGEND = """\
 q    memory strength
 ACC  mean accuracy on all tasks after the last task
@@ -33,7 +33,7 @@ def sweep_table(store: Store, runs: pd.DataFrame) -> str:
 
 
 def _cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
-    metrics = [text.mean_and_error(row[name], row[f"{name}_std"]) for name in ("acc", "fwd", "bwd")]
+    metrics = [text.mean_and_error(row[name], row[f"{name}_sem"]) for name in ("acc", "fwd", "bwd")]
     seconds = text.MISSING if text.is_missing(row["seconds"]) else f"{row['seconds']:.1f}"
     names = printable(row["benchmark"]), printable(row["line"])
     return *names, text.strength(row["q"]), f"{row['finished']} of {row['runs']}", *metrics, seconds

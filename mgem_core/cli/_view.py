@@ -29,7 +29,7 @@ def add_view_options(parser: argparse.ArgumentParser) -> None:
 
 def add_plot_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that apply to plots only."""
-    parser.add_argument("--errors", default="within", metavar="X", help=f"error bars: {', '.join(ERRORS)} [within]")
+    parser.add_argument("--errors", default="between", metavar="X", help=f"error bars: {', '.join(ERRORS)} [between]")
     measures = f"measure of strength and map: {', '.join(MEASURES)} (x, y: those of the frontier) [acc]"
     parser.add_argument("--measure", default="acc", metavar="X", help=measures)
     parser.add_argument(

@@ -21,7 +21,7 @@ LEGEND = """\
 Differences from {baseline}, mean over {seeds} [95 % CI]. Runs with the same seed are paired.
 learned    ⟨g_t,z⟩ at equal ⟨g_s,z⟩, in percent; common: the fraction of the range that both lines cover
 FWD        at equal BWD, in points
-ACC        at equal strengths, in points; best ACC: strengths chosen on the first seed, over the other seeds
+ACC        at equal strengths, in points; best ACC: at the best strength of the previous seed
 *          significant after Holm's correction for the number of lines. One difference per line is tested: learned or, if it
            is unknown, best ACC. The other columns have intervals only."""
 

@@ -100,7 +100,7 @@ def _cell(entry: Entry, measure: str) -> str:
     number = mean_and_error(*cell)
     if difference is None:
         return number
-    return f"{number} ({difference.value:+.2f}){'*' if difference.is_clear else ''}".replace("-", "−")
+    return f"{number} ({difference.value:+.2f}){'*' if difference.significant else ''}".replace("-", "−")
 
 
 def _choices(entries: list[Entry]) -> list[str]:

@@ -7,7 +7,6 @@ from math import floor, isfinite, log10
 import pandas as pd
 
 from mgem_core import text
-from mgem_core.analysis import aggregate
 from mgem_core.analysis.aggregate import View
 from mgem_core.figures import _points
 
@@ -37,27 +36,20 @@ def points_table(points: pd.DataFrame, view: View, source: str, units: str, colu
 
 
 def accuracy_table(points: pd.DataFrame, view: View, source: str) -> str:
-    """Write ACC, FWD and BWD of every configuration; the best among those that learned the most tasks are bold."""
-    best = aggregate.leaders(points).index
-    columns = {name.upper(): mean_cells(points[name], points[f"{name}_std"], 2, best) for name in ("acc", "fwd", "bwd")}
-    return points_table(points, view, source, "percent, mean ± std over seeds", columns)
+    """Write ACC, FWD and BWD of every configuration. Nothing is bold: the largest mean need not be significantly larger."""
+    columns = {name.upper(): mean_cells(points[name], points[f"{name}_sem"], 2) for name in ("acc", "fwd", "bwd")}
+    return points_table(points, view, source, "percent, mean ± standard error over seeds", columns)
 
 
-def mean_cells(means: pd.Series, errors: pd.Series, decimals: int, comparable: pd.Index) -> list[str]:
-    """Write mean ± error as on the screen; the largest rounded means among the comparable rows are bold."""
-    rounded = [None if pd.isna(mean) else f"{mean:.{decimals}f}" for mean in means]
-    is_comparable = means.index.isin(comparable)
-    largest = max(
-        (float(one) for one, can_win in zip(rounded, is_comparable, strict=True) if one and can_win), default=None
-    )
-    cells = []
-    for mean, error, can_win in zip(rounded, errors, is_comparable, strict=True):
-        if mean is None:
-            cells.append("---")
-            continue
-        cell = mean if pd.isna(error) else rf"{mean} \pm {error:.{decimals}f}"
-        cells.append(rf"$\mathbf{{{cell}}}$" if can_win and float(mean) == largest else f"${cell}$")
-    return cells
+def mean_cells(means: Iterable[float], errors: Iterable[float], decimals: int) -> list[str]:
+    """Write mean ± error as on the screen."""
+    return [mean_cell(*pair, decimals) for pair in zip(means, errors, strict=True)]
+
+
+def mean_cell(mean: float, error: float, decimals: int) -> str:
+    if pd.isna(mean):
+        return "---"
+    return f"${mean:.{decimals}f}$" if pd.isna(error) else rf"${mean:.{decimals}f} \pm {error:.{decimals}f}$"
 
 
 def decimals_for_four_digits(values: pd.Series) -> int:

@@ -1,6 +1,6 @@
 """Code shared by the figures that show configurations as points: which points there are, and their columns in files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -70,15 +70,6 @@ def runs_with_results(selection: Selection) -> list[tuple[int, str]]:
     """
     left_out = NO_RESULT if selection.view.after is None else ()
     return [(run, method) for run, method, status in selection.candidates() if status not in left_out]
-
-
-def has_data(data: Callable[[Selection], pd.DataFrame], selection: Selection) -> bool:
-    """Test whether a figure has data by computing it."""
-    try:
-        data(selection)
-    except UsageError:
-        return False
-    return True
 
 
 def last_task(view: View) -> int:

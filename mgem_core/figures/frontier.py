@@ -82,11 +82,11 @@ def subtitle(points: pd.DataFrame, view: View) -> str:
 
 
 def latex(points: pd.DataFrame, view: View, source: str) -> str:
-    """Write both products of every configuration; the largest are bold."""
+    """Write both products of every configuration."""
     columns = {}
     for title, name in zip(axis_titles_tex(view), ("x", "y"), strict=True):
         decimals = _latex.decimals_for_four_digits(points[name])
-        cells = _latex.mean_cells(points[name], points[f"{name}_sem"], decimals, points.index)
+        cells = _latex.mean_cells(points[name], points[f"{name}_sem"], decimals)
         columns[title.partition("  ")[0]] = cells
     units = f"{view.axes} axes, {pair_title(view)}, mean ± standard error over seeds"
     return _latex.points_table(points, view, source, units, columns)

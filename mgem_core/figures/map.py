@@ -34,10 +34,6 @@ PALE = 0.25  # share of the colour that a difference has if it is not significan
 MOST_CELLS_IN_COLUMN = 8  # the largest number of strengths with which a map fits in one column of a paper
 
 
-def is_available(selection: Selection) -> bool:
-    return _points.has_data(data, selection)
-
-
 def data(selection: Selection) -> pd.DataFrame:
     """Return a row per cell: line, strength (NaN for a line without strengths), value, and significance of a difference."""
     view = selection.view

@@ -169,7 +169,7 @@ def latex(rows: pd.DataFrame, view: View, source: str) -> str:
         [
             [
                 *(_latex.escape(str(row[name])) for name in ("network", "line")),
-                *(_cell(row[name], row[f"{name}_sem"], decimals[name]) for name in panels),
+                *(_latex.mean_cell(row[name], row[f"{name}_sem"], decimals[name]) for name in panels),
                 str(row["seeds"]),
             ]
             for row in group.to_dict("records")
@@ -177,10 +177,6 @@ def latex(rows: pd.DataFrame, view: View, source: str) -> str:
         for _, group in rows.groupby("network", sort=False)
     ]
     return _latex.tabular(f"{source}: mean ± standard error over seeds", head, groups)
-
-
-def _cell(mean: float, error: float, decimals: int) -> str:
-    return _latex.mean_cells(pd.Series([mean]), pd.Series([error]), decimals, pd.Index([]))[0]
 
 
 register(Figure("networks", "Networks", data, tidy, screen, printed, latex, subtitle))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mgem_core.analysis import paired
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, frontier, register
+from mgem_core.figures import Figure, PlainFigure, _latex, _print, _screen, frontier, register
 from mgem_core.figures._compared import nothing_in_common, read_comparison
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
@@ -21,13 +21,9 @@ if TYPE_CHECKING:
 TITLES = {  # titles of the axis
     "retention": "learned at equal retention, %",
     **{name: f"{name.upper()} at equal strengths, points" for name in ("acc", "fwd", "bwd")},
-    "best": "ACC at the strength chosen on the first seed, points",
+    "best": "ACC at the best strength of the previous seed, points",
 }
 APART = 0.16  # distance of the seeds above a line's position, and of the mean below it
-
-
-def is_available(selection: Selection) -> bool:
-    return _points.has_data(data, selection)
 
 
 def data(selection: Selection) -> pd.DataFrame:

@@ -95,13 +95,12 @@ def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
 
 
 def latex(points: pd.DataFrame, view: View, source: str) -> str:
-    """Write the measure of every configuration; the largest is bold."""
+    """Write the measure of every configuration."""
     values, name = points[view.measure], measure_name(view, in_tex=True)
     is_product = view.measure in ("x", "y")
     decimals = _latex.decimals_for_four_digits(values) if is_product else 2
-    errors = points[f"{view.measure}_sem"] if is_product else points[f"{view.measure}_std"]
-    cells = _latex.mean_cells(values, errors, decimals, points.index)
-    units = "mean ± standard error over seeds" if is_product else "percent, mean ± std over seeds"
+    cells = _latex.mean_cells(values, points[f"{view.measure}_sem"], decimals)
+    units = f"{'' if is_product else 'percent, '}mean ± standard error over seeds"
     return _latex.points_table(points, view, source, units, {name: cells})
 
 

@@ -121,7 +121,7 @@ def pair_title(view: View) -> str:
 
 def error_title(view: View) -> str:
     """Describe the error bars, as part of a title."""
-    titles = {"within": "± standard error within seeds", "between": "± standard error between seeds", "none": ""}
+    titles = {"within": "± standard error within seeds", "between": "± standard error over seeds", "none": ""}
     return {**titles, "seeds": "faint: every seed"}[view.errors]
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from mgem_core import text
 from mgem_core.analysis.choice import choose_configuration
+from mgem_core.analysis.significance import are_significant, from_deviation
 from mgem_core.config import RunConfig
 from mgem_core.paper.tables import MEASURES, SCALES, TABLES, Cell, Row, Scale, Table
 
@@ -56,7 +57,8 @@ class Difference(NamedTuple):
 
     value: float
     error: float  # both errors combined; NaN: unknown
-    is_clear: bool  # its 95 % CI excludes zero
+    seeds: int  # ours
+    significant: bool = False
 
 
 def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Result | None:
@@ -136,13 +138,16 @@ def _mean(values: pd.Series) -> Mean:
 
 
 def difference(ours: Mean | None, printed: Cell | None) -> Difference | None:
-    """Subtract the paper's number from ours; None if one is unknown. The 95 % CI is Student's t over our seeds."""
-    from scipy.special import stdtrit  # takes a third of a second, which most commands need not wait for
-
+    """Subtract the paper's number from ours; None if one is unknown."""
     if ours is None or printed is None:
         return None
-    value, error = ours.mean - printed.mean, math.hypot(ours.error, printed.error)
-    return Difference(value, error, ours.seeds > 1 and bool(abs(value) > stdtrit(ours.seeds - 1, 0.975) * error))
+    return Difference(ours.mean - printed.mean, math.hypot(ours.error, printed.error), ours.seeds)
+
+
+def judge(differences: Sequence[Difference]) -> list[Difference]:
+    """Test differences of one measure from the paper in all rows of a table together."""
+    estimates = [from_deviation(one.value, one.error * math.sqrt(one.seeds), one.seeds) for one in differences]
+    return [one._replace(significant=is_one) for one, is_one in zip(differences, are_significant(estimates), strict=True)]
 
 
 def in_words(result: Result) -> str:

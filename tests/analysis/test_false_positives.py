@@ -47,10 +47,10 @@ def test_sentences_of_equal_lines(source, trigger, seeds, strengths):
 @pytest.mark.slow
 @sweeps_of_equal_lines
 def test_sentences_about_acc_of_equal_lines(source, trigger, seeds):
-    """Without measurements of gradients, each line is compared at the strength that the first seed chose."""
+    """Without measurements of gradients, each seed is compared at the strengths that the previous seed chose."""
     rng, found = np.random.default_rng(seeds), []
     for validation in (True, False) * 150:
-        runs = SOURCES[source](rng, trigger, seeds + 1).assign(x=np.nan)
+        runs = SOURCES[source](rng, trigger, seeds).assign(x=np.nan)
         verdicts = paired.compare(runs if validation else runs.drop(columns="validation_acc"), "GEM")
         assert {verdict.primary for verdict in verdicts} == {"best_acc"}
         found.append(any(verdict.significant for verdict in verdicts))

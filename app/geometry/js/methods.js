@@ -1,8 +1,8 @@
 // z of each method in two or three dimensions, as in mgem_core/restriction/direction.py, and the sets that they allow.
 // No DOM here.
 //
-// A method has { modules, splits, solver, restriction }. The memory has two splits, whose gradients are the rows; with one split, the
-// row is their mean. With two modules, the first has all coordinates but the last.
+// A method has { modules, splits, solver, restriction }. The memory has two splits, whose gradients are the rows; with one
+// split, the row is their mean. With two modules, the first has all coordinates but the last.
 // restriction: { strength_kind, trigger, strength }.
 import { dot, dualPath, valueAt } from "../../components/solver.js";
 
