@@ -132,8 +132,8 @@ def caution(config: RunConfig) -> str:
         return ""
     strengths = ", ".join(f"{q:g}" for q in np.atleast_1d(config.strength))
     return (
-        f"{config.label} with strength {strengths} makes very long steps in the last task: its floors add up to {floors:g}. "
-        f"With sums above {safe:g}, the accuracy of some or all seeds collapsed; try a strength of at most "
+        f"{config.label} with strength {strengths} makes very long steps in the last task: the floors add up to "
+        f"{floors:g}. With sums above {safe:g}, the accuracy of some or all seeds collapsed; try a strength of at most "
         f"{safe / past / splits:.2g}, or step_length gradient."
     )
 
