@@ -36,14 +36,13 @@ def whole_number(value: Any) -> int | None:
 def parse_strength(value: Any) -> Any:
     """Accept 0.5, "0.5", or one number per past task: (0.5, 0.1), "0.5,0.1"."""
     given = value.split(",") if isinstance(value, str) and "," in value else value
-    is_list = isinstance(given, list | tuple)
     try:
-        numbers = [float(one) for one in (given if is_list else [given])]
+        numbers = [float(one) for one in given] if isinstance(given, list | tuple) else [float(given)]
     except (TypeError, ValueError, OverflowError):  # OverflowError: a whole number that no float can hold
         numbers = [float("nan")]
     if not numbers or not all(0 <= number <= 1e6 for number in numbers):
         raise ValueError("it must be a number from 0 to a million, or one such number per past task, like 0.5,0.1")
-    return tuple(numbers) if is_list else numbers[0]
+    return tuple(numbers) if isinstance(given, list | tuple) else numbers[0]
 
 
 def parse_domains(value: Any) -> Any:

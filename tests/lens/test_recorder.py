@@ -214,7 +214,7 @@ def test_run_settings_are_stored_in_the_file(tmp_path, content):
     assert recordings.read(tmp_path / "my.lens").used == used
 
 
-def test_invalid_recording_is_rejected_when_recorded(tmp_path, monkeypatch):
+def test_recording_beyond_the_limits_is_rejected(tmp_path, monkeypatch):
     _, (g, row, *_) = model_and_gradients()
     with pytest.raises(UsageError, match="has 1,004 rows in a Gram matrix, and at most 1,000 can be opened"):
         Recorder(tmp_path / "wide.lens").snap(g, [[row] * 1001])
