@@ -1,4 +1,4 @@
-"""How the fields of a run are read that may be text, a number or a list: modules, strength, domains."""
+"""Parse the fields of a run that may be text, a number or a list: modules, strength, domains."""
 
 from collections.abc import Mapping
 from typing import Any, get_args
@@ -7,7 +7,7 @@ from mgem_core.restriction import partition
 
 
 def parse_modules(value: Any) -> Any:
-    """4, "4", "layers", "tensors", {"fc1": 0, …} or "fc1=0,fc2=0,fc3=1"."""
+    """Accept 4, "4", "layers", "tensors", {"fc1": 0, …} or "fc1=0,fc2=0,fc3=1"."""
     if isinstance(value, str) and value.strip() in get_args(partition.Each):
         return value.strip()
     if isinstance(value, str) and "=" in value:
@@ -26,7 +26,7 @@ def parse_modules(value: Any) -> Any:
 
 
 def whole_number(value: Any) -> int | None:
-    """The whole number that a value, or its text, stands for; None if it is not one."""
+    """Convert a value or text to a whole number; return None if it is not one."""
     try:
         return None if isinstance(value, bool) or float(value) != int(value) else int(value)
     except (TypeError, ValueError, OverflowError):
@@ -34,26 +34,26 @@ def whole_number(value: Any) -> int | None:
 
 
 def parse_strength(value: Any) -> Any:
-    """0.5, "0.5", or one per past task: (0.5, 0.1), "0.5,0.1"."""
-    many = value.split(",") if isinstance(value, str) and "," in value else value
+    """Accept 0.5, "0.5", or one number per past task: (0.5, 0.1), "0.5,0.1"."""
+    given = value.split(",") if isinstance(value, str) and "," in value else value
     try:
-        numbers = [float(one) for one in many] if isinstance(many, list | tuple) else [float(many)]
+        numbers = [float(one) for one in given] if isinstance(given, list | tuple) else [float(given)]
     except (TypeError, ValueError, OverflowError):  # OverflowError: a whole number that no float can hold
         numbers = [float("nan")]
     if not numbers or not all(0 <= number <= 1e6 for number in numbers):
         raise ValueError("it must be a number from 0 to a million, or one such number per past task, like 0.5,0.1")
-    return tuple(numbers) if isinstance(many, list | tuple) else numbers[0]
+    return tuple(numbers) if isinstance(given, list | tuple) else numbers[0]
 
 
 def parse_domains(value: Any) -> Any:
-    """ "mnist+usps", "mnist,usps" or ["mnist", "usps"]; in sweeps, commas are between values."""
+    """Accept "mnist+usps", "mnist,usps" or ["mnist", "usps"]; in sweeps, commas separate values, so only "+" works."""
     if (names := domain_names(value)) is None:
         raise ValueError("it must be names of domains, like mnist+usps")
     return "+".join(names)
 
 
 def domain_names(value: Any) -> list[str] | None:
-    """The names in a value of the field `domains`; None if it cannot be one."""
+    """Return the names in a value of the field `domains`; None if it is not a valid value."""
     names = value.replace(",", "+").split("+") if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         return None

@@ -1,9 +1,8 @@
-"""The key of a run: equal exactly for runs that would give the same numbers. Results and checkpoints carry it.
+"""The key of a run: equal if and only if two runs would give the same numbers. Results and checkpoints are stored with it.
 
-It names the config (only the fields that matter to the run), the code that decides the numbers, the versions of the
-libraries that compute them and of data that comes in several, and the kind of device. Of the code, it takes what Python
-runs: comments, docstrings and formatting do not change it, nor do methods, benchmarks and networks that the run neither
-uses nor imports.
+It covers the config (only the fields that matter to the run), the code that decides the numbers, the versions of the
+libraries and of data that has several versions, and the kind of device. Comments, docstrings and formatting of the code do
+not change the key, nor do methods, benchmarks and networks that the run neither uses nor imports.
 """
 
 import ctypes
@@ -22,43 +21,43 @@ from mgem_core.learners import METHODS
 from mgem_core.networks import NETWORKS
 from mgem_core.streams import BENCHMARKS
 
-LIBRARIES = ("torch", "numpy", "quadprog")  # that compute every run; a benchmark or network may need others
+LIBRARIES = ("torch", "numpy", "quadprog")  # used by every run; a benchmark or network may need others
 
 
 class Installed(NamedTuple):
     """The code and the libraries that a process has."""
 
-    names: list[str]  # of the files of code, and of the libraries that every process has
-    part: Callable[[str], str]  # a name → the fingerprint of a file, or the version of a library
+    names: list[str]  # names of the files of code, and of the libraries that every process has
+    part: Callable[[str], str]  # name → fingerprint of the file, or version of the library
 
 
 def installed_at_start() -> Installed:
-    """What this process runs."""
+    """Return the code and libraries that this process runs."""
     return Installed(parts_at_start(), part_at_start)
 
 
 def installed_on_disk() -> Installed:
-    """What a process that starts now would run; each file is read once."""
+    """Return the code and libraries that a new process would run; each file is read once."""
     return Installed(parts(), cache(part_on_disk))
 
 
 class RunKey(NamedTuple):
     key: str
-    code: str  # everything in the key but the config: a runner trains only runs that were requested with its own code
+    code: str  # everything in the key except the config: a runner trains only runs that were requested with its own code
 
 
 def run_key(config: RunConfig, device: str) -> str:
-    """The key of a run that this process trains on a device of that kind ("cpu", "cuda", "mps")."""
+    """Return the key of a run that this process trains on this kind of device ("cpu", "cuda", "mps")."""
     return _key(config, device, _code(config, device, installed_at_start()))
 
 
 def expected_keys(configs: Sequence[RunConfig]) -> list[str]:
-    """The keys that runs would get from a process that starts now, with the code on disk."""
+    """Return the keys that runs would get from a new process, with the code on disk."""
     return [one.key for one in keys_to_request(configs)]
 
 
 def keys_to_request(configs: Iterable[RunConfig]) -> list[RunKey]:
-    """The same keys, each with its code."""
+    """Return the same keys as `expected_keys`, each with its code."""
     installed = installed_on_disk()
     known: dict[tuple[str, ...], str] = {}  # many configs share their code
     found = []
@@ -72,12 +71,12 @@ def keys_to_request(configs: Iterable[RunConfig]) -> list[RunKey]:
 
 
 def code_of_this_process(config: RunConfig) -> str:
-    """The code with which this process, or a worker that it starts, would train a run."""
+    """Return the code with which this process, or a worker that it starts, would train a run."""
     return _code(config, expected_device(config.device), installed_at_start())
 
 
 def codes_on_disk() -> Callable[[RunConfig], str]:
-    """A function from a run to the code with which a process that starts now would train it; it reads each file once."""
+    """Return a function: run → the code with which a new process would train it. Each file is read once."""
     installed = installed_on_disk()
     return lambda config: _code(config, expected_device(config.device), installed)
 
@@ -85,13 +84,13 @@ def codes_on_disk() -> Callable[[RunConfig], str]:
 def _key(config: RunConfig, device: str, code: str) -> str:
     canonical = config.canonical()
     fields = {name: getattr(canonical, name) for name in canonical.relevant_fields()}
-    if device != "cuda":  # elsewhere there is one precision only
+    if device != "cuda":  # other devices have only one precision
         fields.pop("precision", None)
     return _digest({"config": {**fields, "modules": canonical.module_of, "device": device}, "code": code})
 
 
 def _code(config: RunConfig, device: str, installed: Installed) -> str:
-    """A fingerprint of what trains a run: code, libraries, data that comes in several versions, and the kind of device."""
+    """Return a fingerprint of the code, the libraries, the versions of the data, and the kind of device of a run."""
     data = [dataset.version() for dataset in config.benchmark_info.datasets(config.domain_names)]
     libraries = [installed.part(name) for name in _libraries(config)]
     return _digest({"code": code_version(config, installed), "libraries": libraries, "data": data, "device": device})
@@ -106,13 +105,16 @@ def _libraries(config: RunConfig) -> list[str]:
 
 
 def code_version(config: RunConfig, installed: Installed) -> str:
-    """A fingerprint of the code of the core, and of the files of this method, this benchmark and this network."""
-    names = [*filter(is_shared, installed.names), *parts_of_run(config)]
-    return hashlib.sha256("".join(map(installed.part, names)).encode()).hexdigest()[:12]
+    """Return a fingerprint of the code of the core, and of the files of this method, benchmark and network."""
+    return hashlib.sha256("".join(map(installed.part, _files(config, installed))).encode()).hexdigest()[:12]
+
+
+def _files(config: RunConfig, installed: Installed) -> list[str]:
+    return [*filter(is_shared, installed.names), *parts_of_run(config)]
 
 
 def parts_of_run(config: RunConfig) -> list[str]:
-    """The files of this method (and of the methods that it derives from), this benchmark and this network."""
+    """Return the files of the method (and of the classes that it derives from), the benchmark and the network of a run."""
     classes = METHODS[config.method].learner.__mro__
     modules = [one.__module__ for one in classes if one.__module__.startswith("mgem_core.")]
     benchmark = BENCHMARKS[config.benchmark]
@@ -124,12 +126,12 @@ def parts_of_run(config: RunConfig) -> list[str]:
 
 
 def version_on_disk() -> str:
-    """A fingerprint of all code, libraries and places that decide what a process that starts now would train."""
+    """Return a fingerprint of all code, libraries and folders that decide what a new process would train."""
     return _version(installed_on_disk())
 
 
 def version_of_this_process() -> str:
-    """The same for the code and the libraries that this process runs."""
+    """Return what `version_on_disk` returns, but for the code and libraries that this process runs."""
     return _version(installed_at_start())
 
 
@@ -144,16 +146,15 @@ def _all_parts(installed: Installed) -> dict[str, str]:
 
 
 def versions_of_this_process(config: RunConfig | None = None) -> dict[str, str]:
-    """The fingerprint of each file of code, and the version of each library, that this process uses for a run, or all."""
+    """Return the fingerprints of files and the versions of libraries that this process uses: for one run, or all."""
     installed = installed_at_start()
     if config is None:
         return _all_parts(installed)
-    names = [*filter(is_shared, installed.names), *parts_of_run(config), *_libraries(config)]
-    return {name: installed.part(name) for name in names}
+    return {name: installed.part(name) for name in (*_files(config, installed), *_libraries(config))}
 
 
 def difference_from(expected: Mapping[str, str]) -> str:
-    """The first part in which this process differs from another one, as the end of a sentence; empty if they agree."""
+    """Return the first part in which this process differs from another one, as the end of a sentence; empty if none."""
     for name, value in expected.items():
         if (ours := part_at_start(name)) != value:
             versions = f"{name} {ours or '(not installed)'} instead of {value}"
@@ -162,7 +163,7 @@ def difference_from(expected: Mapping[str, str]) -> str:
 
 
 def expected_device(wanted: str) -> str:
-    """The kind of device that a run will be trained on, determined without torch, which the dashboard never imports."""
+    """Return the kind of device that a run will use, determined without torch, which the dashboard never imports."""
     if wanted == "auto":
         return "cuda" if _has_cuda() else "cpu"
     return wanted.partition(":")[0]
@@ -170,7 +171,7 @@ def expected_device(wanted: str) -> str:
 
 @cache
 def _has_cuda() -> bool:
-    """Does NVIDIA's driver find a GPU, and can this build of torch use it?"""
+    """Return whether NVIDIA's driver finds a GPU and this build of torch can use it."""
     if metadata.version("torch").endswith("+cpu"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""RunConfig: everything a user can ask of a run, validated. A wrong value gets one sentence that says what is allowed."""
+"""RunConfig: all settings of a run, validated. The message for an invalid value says in one sentence what is allowed."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from mgem_core.streams._stream import Stream
 
 DEFAULT_LR = 0.1
-MOST_ITERATIONS = 1_000_000  # per task, where the paper takes 500: a larger number is taken for a slip
+MOST_ITERATIONS = 1_000_000  # per task; the paper uses 500, so a larger number is probably a typing error
 
 
 def _decided_by_benchmark(**options: Any) -> Any:
-    """A field whose default is the benchmark's. The declaration has None; a validated config never does."""
+    """Declare a field whose default comes from the benchmark. It is None only before validation."""
     return Field(None, validate_default=True, **options)
 
 
 class _CommonFields(BaseModel):
-    """The fields that all methods know. Fields left out take the benchmark's defaults."""
+    """The fields that all methods share. Fields that are not given get the benchmark's defaults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -91,7 +91,7 @@ class _CommonFields(BaseModel):
         description="of forward and backward passes; bf16 needs a CUDA device, and z is computed in fp32 all the same",
     )
     threads: int = Field(
-        1, ge=1, le=256, description="torch threads; they change the order of sums, and ACC by up to a point"
+        1, ge=1, le=256, description="torch threads; they change ACC by up to a point"
     )
     probe_every: int = Field(50, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
     probe_samples: int = Field(10_000, ge=1, description="images per task on which true gradients are measured, at most")
@@ -101,7 +101,7 @@ class _CommonFields(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _fill_in_defaults(cls, given: Any) -> Any:
-        """Fields left out (or None) get the benchmark's defaults, so equal runs have equal configs."""
+        """Fill in the benchmark's defaults for fields that are not given or None, so that equal runs have equal configs."""
         if not isinstance(given, Mapping):
             return given
         given = {name: value for name, value in given.items() if value is not None}
@@ -120,7 +120,7 @@ class _CommonFields(BaseModel):
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
-        """Check what depends on several fields, or on the benchmark and the network."""
+        """Check conditions that depend on several fields, or on the benchmark and the network."""
         info = self.benchmark_info
         self._require("method", self.method in METHODS, f"it must be one of {', '.join(METHODS)}")
         self._require("network", self.network in networks.NETWORKS, f"it must be one of {', '.join(networks.NETWORKS)}")
@@ -129,7 +129,7 @@ class _CommonFields(BaseModel):
         self._require("network", network.fits(info.shape), f"{network.requirement}, and {has}")
         self._require("tasks", self.tasks <= info.max_tasks, f"{self.benchmark} has at most {info.max_tasks}")
         if names := self.domain_names:
-            are_known = all(name in info.domains for name in names)  # which may know more than it lists
+            are_known = all(name in info.domains for name in names)  # it may accept more than it lists
             self._require("domains", are_known, f"{self.benchmark} has {', '.join(info.domains)}")
             self._require("domains", len(set(names)) == len(names), "it must name each domain once")
             self._require("tasks", self.tasks == len(names), f"domains names {len(names)}, so it must be that many")
@@ -137,9 +137,9 @@ class _CommonFields(BaseModel):
         smallest = info.train_per_task - held_out  # images that the smallest task trains on
         self._require("validation", not self.validation or held_out > 0, f"of {smallest} images, that holds out none")
         shown = min(self.iterations * self.batch_size, smallest)
-        a_task_shows = f"a task of {self.iterations} iterations × {self.batch_size} samples shows {shown} different ones"
+        task_shows = f"a task of {self.iterations} iterations × {self.batch_size} samples shows {shown} different ones"
         fits = not METHODS[self.method].keeps_samples_per_task or self.memory <= shown
-        self._require("memory", fits, f"{a_task_shows}, so it must be at most that")
+        self._require("memory", fits, f"{task_shows}, so it must be at most that")
         self._require("batch_size", self.batch_size <= smallest, f"a task has {smallest} images")
         for field in ("splits", "snap_splits"):
             self._require(field, getattr(self, field) <= self.memory, f"memory holds {self.memory} samples per task")
@@ -160,7 +160,7 @@ class _CommonFields(BaseModel):
         return self
 
     def canonical(self) -> Self:
-        """The normal form of this run: equal runs have the same one, with defaults in the fields that do not matter."""
+        """Return the normal form of this run, equal for equal runs: fields that do not matter have their defaults."""
         values = {name: getattr(self, name) for name in self.relevant_fields()}
         if "strength" in values:
             strengths = tuple(map(abs, np.atleast_1d(self.strength).tolist()))  # abs: −0 is 0
@@ -173,16 +173,16 @@ class _CommonFields(BaseModel):
         return type(self).model_validate(values)
 
     def stored(self) -> str:
-        """As JSON, without the fields that do not matter: later versions may not know the fields of other methods."""
+        """Return JSON of the fields that matter only, because later versions may not know fields of other methods."""
         return self.model_dump_json(include=set(self.relevant_fields()))
 
     def relevant_fields(self) -> list[str]:
-        """The fields that decide what this run does."""
+        """Return the fields that affect this run."""
         irrelevant = self._irrelevant_fields()
         return [name for name in type(self).model_fields if name not in irrelevant]
 
     def _irrelevant_fields(self) -> set[str]:
-        """Fields of other methods, and those that have no effect because of other fields of this run."""
+        """Return the fields of other methods, and those that have no effect because of other fields of this run."""
         others = {name for name in learners.method_specific_fields() if not learners.uses(self.method, name)}
         info = self.benchmark_info
         if not info.domains:
@@ -207,49 +207,49 @@ class _CommonFields(BaseModel):
 
     @property
     def benchmark_info(self) -> Benchmark:
-        """The description of the benchmark."""
+        """Return the description of the benchmark."""
         return BENCHMARKS[self.benchmark]
 
     @property
     def domain_names(self) -> tuple[str, ...]:
-        """The domains that this run names; none if the seed draws them."""
+        """Return the domains that this run names; empty if the seed draws them."""
         return tuple(self.domains.split("+")) if self.domains and self.benchmark_info.domains else ()
 
     def missing_data(self, thorough: bool = False) -> str:
-        """Empty if the data of this run is there; else one sentence: what is missing, and how to get it."""
+        """Return one sentence on what data is missing and how to get it; empty if nothing is missing."""
         return self.benchmark_info.missing(self.domain_names, thorough)
 
     def open_stream(self) -> "Stream":
-        """The tasks of this run; needs torch."""
+        """Return the tasks of this run; needs torch."""
         info = self.benchmark_info
         stream = info.open(self.tasks, self.seed, *([self.domain_names] if info.domains else []))
         return stream.hold_out(self.validation, self.seed)
 
     @property
     def restriction(self) -> Restriction:
-        """How this run restricts its gradient, as one value."""
+        """Return the settings with which this run restricts its gradient."""
         return Restriction.of(dict(self))
 
     @property
     def module_of(self) -> partition.Partition:
-        """The module of each parameter tensor."""
+        """Return the module of each parameter tensor."""
         wanted = tuple(self.modules.items()) if isinstance(self.modules, dict) else self.modules
         return _module_of(self.network, self.benchmark_info.shape, self.benchmark_info.classes, wanted)
 
     @property
     def module_count_text(self) -> str:
-        """The number of modules; a star marks a partition that the user gave as a mapping."""
+        """Return the number of modules as text; a star marks a partition that the user gave as a mapping."""
         count = max(self.module_of) + 1
         return f"{count}*" if isinstance(self.modules, dict) and count > 1 else f"{count}"
 
     @property
     def caution(self) -> str:
-        """Why this run may go wrong, in a sentence; empty if nothing is known against it."""
+        """Return a warning if settings like these have failed before; otherwise an empty string."""
         return METHODS[self.method].caution(cast("RunConfig", self))
 
     @property
     def label(self) -> str:
-        """What tables call this configuration, e.g. "p-mGEM(4)"."""
+        """Return the name of this configuration in tables, e.g. "p-mGEM(4)"."""
         return METHODS[self.method].label(cast("RunConfig", self))
 
 
@@ -257,14 +257,14 @@ _method_fields: dict[str, Any] = {name: option for method in METHODS.values() fo
 if TYPE_CHECKING:
 
     class RunConfig(_CommonFields):
-        def __getattr__(self, name: str) -> Any: ...  # the fields of the methods
+        def __getattr__(self, name: str) -> Any: ...  # fields of the methods
 
 else:
     RunConfig = create_model("RunConfig", __base__=_CommonFields, __module__=__name__, **_method_fields)
 
 
 def _learning_rate(benchmark: Benchmark, method: str) -> float:
-    """The learning rate measured for the method on this benchmark, from the description of the method or the benchmark."""
+    """Return the learning rate measured for a method on a benchmark, from the description of either, or the default."""
     found = METHODS[method].learning_rates.get(benchmark.name) if method in METHODS else None
     return found or benchmark.learning_rates.get(method, DEFAULT_LR)
 
@@ -285,7 +285,7 @@ def _simplest_modules(
 
 
 def explain(error: ValidationError) -> str:
-    """The first error in one sentence: the field, what was given, what is allowed."""
+    """Describe the first error in one sentence: the field, what was given, what is allowed."""
     first = error.errors()[0]
     message = first["msg"].removeprefix("Value error, ")
     if not first["loc"]:

@@ -1,4 +1,4 @@
-"""What recording for the lens adds to runs: snapshots, room in the store, and time."""
+"""The cost of recording for the lens: number of snapshots, size in the store, and time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from mgem_core.config import RunConfig
 from mgem_core.config.sweeps import estimate_seconds, relative_work, snapshots_per_task
 from mgem_core.text import duration, file_size, one_of, pluralize
 
-# A stored snapshot (`packed` in store/recording.py) is an archive of numpy. Measured on the MLP and conv-small with 4 to 47
-# vectors: compression leaves 0.948 of the numbers, and the archive adds 410 bytes.
+# A stored snapshot (`packed` in store/recording.py) is a compressed numpy archive. Measured on the MLP and conv-small with
+# 4 to 47 vectors: compression reduces the numbers to 0.948 of their size, and the archive adds 410 bytes.
 COMPRESSED, ARCHIVE = 0.948, 410
-# How SQLite lays out rows in pages (sqlite.org/fileformat2.html, "B-tree Pages"); the header and pointer of a row take 12.
+# How SQLite lays out rows in pages (sqlite.org/fileformat2.html, "B-tree Pages"); the header and pointer of a row: 12.
 PAGE, LEAF, OVERFLOW, MOST_IN_LEAF, LEAST_IN_LEAF, ROW = 4096, 4088, 4092, 4061, 489, 12
 
 
 @dataclass(frozen=True)
 class SnapshotCost:
     snapshots: int
-    bytes: float  # by which the store grows
-    times_as_long: float  # all runs take with snapshots as without
-    seconds: float | None  # of their time that is for snapshots; None if the speed of a network is unknown
-    hidden: tuple[str, ...]  # why the lens will not be able to show some of their configurations
+    bytes: float  # added to the store
+    times_as_long: float  # training time with snapshots ÷ without
+    seconds: float | None  # training time added by snapshots; None if the speed of a network is unknown
+    hidden: tuple[str, ...]  # reasons why the lens will not be able to show some of the configurations
 
     @property
     def sentence(self) -> str:
@@ -37,18 +37,18 @@ class SnapshotCost:
 
 
 def snapshot_cost(configs: Sequence[RunConfig], speeds: Mapping[str, float], workers: int) -> SnapshotCost | None:
-    """Of runs that are to be trained; None if they record nothing. `speeds` as in `estimate_seconds`."""
+    """Estimate the cost for runs to be trained; None if they record nothing. `speeds` is as in `estimate_seconds`."""
     recorded = [config for config in configs if count_snapshots(config)]
     if not recorded:
         return None
-    plain = [config.model_copy(update={"snap_every": 0}) for config in configs]
-    work, plain_work = (sum(map(relative_work, some)) for some in (configs, plain))
-    seconds, plain_seconds = (estimate_seconds(some, speeds, workers) for some in (configs, plain))
+    without_snapshots = [config.model_copy(update={"snap_every": 0}) for config in configs]
+    work, work_without = (sum(map(relative_work, some)) for some in (configs, without_snapshots))
+    seconds, seconds_without = (estimate_seconds(some, speeds, workers) for some in (configs, without_snapshots))
     return SnapshotCost(
         snapshots=sum(map(count_snapshots, recorded)),
         bytes=sum(map(_bytes_in_store, recorded)),
-        times_as_long=work / plain_work,
-        seconds=None if seconds is None or plain_seconds is None else seconds - plain_seconds,
+        times_as_long=work / work_without,
+        seconds=None if seconds is None or seconds_without is None else seconds - seconds_without,
         hidden=tuple(dict.fromkeys(filter(None, map(_why_hidden, recorded)))),
     )
 
@@ -62,7 +62,7 @@ def _recorded_splits(config: RunConfig) -> int:
 
 
 def _why_hidden(config: RunConfig) -> str:
-    """Empty if the lens will be able to show what the run itself did."""
+    """Return why the lens will not be able to show what the run itself did; empty if it will."""
     recorded = _recorded_splits(config)
     joined = f"{pluralize(recorded, 'recorded split')} cannot be joined to {config.splits}"
     return f"The lens cannot show {config.label} itself: {joined}." if recorded % config.splits else ""
@@ -77,11 +77,11 @@ def _bytes_in_store(config: RunConfig) -> float:
 
 @lru_cache(maxsize=1000)
 def _snapshot_bytes(tensors: int, past: int, splits: int) -> float:
-    """Of one snapshot with so many past tasks: factors of the Gram matrices of g, g_t, every g_s and all memory rows."""
+    """Return the size of a snapshot: factors of the Gram matrices of g, g_t, the g_s of past tasks and memory rows."""
     vectors = 2 + past + past * splits
     packed = ARCHIVE + COMPRESSED * 4 * tensors * vectors * (vectors + 1) / 2
     overflow, in_leaf = 0.0, packed
-    if packed > MOST_IN_LEAF:  # whole pages of their own take all that they can
+    if packed > MOST_IN_LEAF:  # the rest goes to overflow pages
         overflow, rest = divmod(packed - LEAST_IN_LEAF, OVERFLOW)
         in_leaf = LEAST_IN_LEAF + rest
         if in_leaf > MOST_IN_LEAF:

@@ -1,4 +1,4 @@
-"""A sweep: a grid over the fields of a run, and the different runs it comes to."""
+"""A sweep: a grid over the fields of a run, and the distinct runs in it."""
 
 import json
 import math
@@ -14,11 +14,11 @@ from mgem_core.config import RunConfig
 from mgem_core.learners import METHODS, shares_network, uses
 from mgem_core.streams import BENCHMARKS
 
-SNAPSHOT = 0.1  # of a probe: what a probe that is recorded, too, takes beyond it (docs/lens.md: from 0.01 to 0.22)
+SNAPSHOT = 0.1  # extra cost of recording a probe as a snapshot, relative to the probe (docs/lens.md: from 0.01 to 0.22)
 
 
 class SweepSpec(BaseModel):
-    """Every combination of the values in `grid`, on top of `base`; of several grids, one after the other."""
+    """All combinations of the values in `grid`, added to `base`; if there are several grids, one after the other."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,23 +30,23 @@ class SweepSpec(BaseModel):
         return self.grid if isinstance(self.grid, list) else [self.grid]
 
     def count_combinations(self) -> int:
-        """The number of combinations; several may mean the same run."""
+        """Return the number of combinations; several may be the same run."""
         return sum(math.prod(map(len, grid.values())) for grid in self.grids)
 
     def runs(self, show: Callable[[Iterator[RunConfig]], Iterator[RunConfig]] = iter) -> list[RunConfig]:
-        """The different runs; combinations that mean the same run are one.
+        """Return the distinct runs.
 
-        In the order of the grid, but seed after seed: the whole picture comes first, then its errors shrink. `show` may
-        report the progress: it passes each combination on.
+        They are in the order of the grid, but seed after seed, so that a result for every configuration comes first and
+        then its error shrinks. `show` may report the progress while the combinations pass through it.
         """
         combinations = (dict(zip(grid, values, strict=True)) for grid in self.grids for values in product(*grid.values()))
         configs = show(RunConfig(**{**self.base, **values}) for values in combinations)
-        different = list(dict.fromkeys(config.canonical() for config in configs))
-        turn = {seed: number for number, seed in enumerate(dict.fromkeys(config.seed for config in different))}
-        return sorted(different, key=lambda config: turn[config.seed])
+        distinct = list(dict.fromkeys(config.canonical() for config in configs))
+        turn = {seed: number for number, seed in enumerate(dict.fromkeys(config.seed for config in distinct))}
+        return sorted(distinct, key=lambda config: turn[config.seed])
 
     def with_more_seeds(self, count: int) -> "SweepSpec":
-        """The same sweep with so many seeds more: the smallest that it does not have."""
+        """Return the sweep with `count` more seeds: the smallest that it does not have."""
         used = {config.seed for config in self.runs()}
         new = [seed for seed in range(len(used) + count) if seed not in used][:count]
         seeds = [*sorted(used), *new]
@@ -55,15 +55,15 @@ class SweepSpec(BaseModel):
 
 
 def missing_data(configs: Iterable[RunConfig], thorough: bool = False) -> str:
-    """Empty if all these runs have their data; else one sentence about the first that has not."""
-    different = {(config.benchmark, config.domains): config for config in configs}
-    return next(filter(None, (config.missing_data(thorough) for config in different.values())), "")
+    """Return a message about the first run whose data is missing, or an empty string."""
+    distinct = {(config.benchmark, config.domains): config for config in configs}
+    return next(filter(None, (config.missing_data(thorough) for config in distinct.values())), "")
 
 
 def domains_without_effect(domains: str | None, configs: Iterable[RunConfig]) -> str:
-    """Empty if none were asked for, or some of these runs learn domains; else one sentence.
+    """Return a message if domains were given but none of these runs uses them; otherwise an empty string.
 
-    A config accepts domains that do not matter to its benchmark, as any other field: in a sweep, they are another one's.
+    A config accepts domains that its benchmark does not have, because in a sweep they may be meant for another benchmark.
     """
     benchmarks = {config.benchmark: config.benchmark_info for config in configs}
     if not domains or any(benchmark.domains for benchmark in benchmarks.values()):
@@ -74,14 +74,14 @@ def domains_without_effect(domains: str | None, configs: Iterable[RunConfig]) ->
 
 
 def cautions(configs: Iterable[RunConfig]) -> list[str]:
-    """What may go wrong in these runs, a sentence each."""
+    """Return the distinct warnings about these runs."""
     return list(dict.fromkeys(filter(None, (config.caution for config in configs))))
 
 
 def configuration_of(config: str) -> str:
-    """The configuration of a stored config: its fields that matter, without the seed; as text, equal for all seeds.
+    """Return the configuration of a stored config as text: the fields that matter, without the seed.
 
-    Stores hold configs of several versions, which know more or fewer fields of other methods.
+    Stores contain configs of several versions, which have more or fewer fields of other methods.
     """
     return _without_seed(re.sub(r'"seed":[0-9]+,', "", config, count=1))  # all seeds share one entry of the cache
 
@@ -92,13 +92,13 @@ def _without_seed(config: str) -> str:
     fields.pop("seed", None)
     try:
         canonical = RunConfig.model_validate(fields).canonical()
-    except ValidationError:  # of a version that knew other benchmarks or methods
+    except ValidationError:  # written by a version with other benchmarks or methods
         return json.dumps(fields)
     return canonical.model_dump_json(include=set(canonical.relevant_fields()) - {"seed"})
 
 
 def relative_work(config: RunConfig) -> float:
-    """Cost of a run in samples passed through the network: of its steps, of its measurements and of its evaluations."""
+    """Return the cost of a run in samples passed through the network: steps, measurements and evaluations."""
     steps = sum(step_work(config, task) for task in range(config.tasks)) * config.iterations
     measured = _measured_steps(config) + SNAPSHOT * snapshots_per_task(config)
     measurements = measured * sum(_measurement_work(config, task) for task in range(1, config.tasks))
@@ -107,17 +107,17 @@ def relative_work(config: RunConfig) -> float:
 
 
 def step_work(config: RunConfig, task: int) -> float:
-    """Cost of one step of a task, in samples; each step also costs about what 80 samples of the MLP do."""
+    """Return the cost of one step of a task in samples; the overhead of a step is about that of 80 samples of the MLP."""
     return 80 + config.batch_size + METHODS[config.method].cost(config, task)
 
 
 def _measurement_work(config: RunConfig, task: int) -> float:
-    """Cost of one probe or snapshot in a task: the gradients on the images of that task and of all before it."""
+    """Return the cost of one probe or snapshot in a task: gradients on the images of that task and of all before it."""
     return (task + 1) * min(config.probe_samples, config.benchmark_info.train_per_task)
 
 
 def _measured_steps(config: RunConfig) -> int:
-    """The number of steps in each task but the first at which a probe or a snapshot, or both, are taken."""
+    """Return the number of steps with a probe, a snapshot or both, in each task except the first."""
     if not shares_network(config.method):
         return 0
     intervals = [config.probe_every, _snapshot_interval(config)]
@@ -126,7 +126,7 @@ def _measured_steps(config: RunConfig) -> int:
 
 
 def snapshots_per_task(config: RunConfig) -> int:
-    """The number of snapshots that a run records in each task but the first."""
+    """Return the number of snapshots that a run records in each task except the first."""
     every = _snapshot_interval(config)
     return math.ceil(config.iterations / every) if every else 0
 
@@ -136,7 +136,7 @@ def _snapshot_interval(config: RunConfig) -> int:
 
 
 def estimate_seconds(configs: Sequence[RunConfig], speeds: Mapping[str, float], workers: int) -> float | None:
-    """Time that the runs will take, from seconds per sample measured earlier with each network; None if one is unknown."""
+    """Estimate the duration of runs from seconds per sample measured with each network; None if one is unknown."""
     if any(config.network not in speeds for config in configs):
         return None
     return sum(relative_work(config) * speeds[config.network] for config in configs) / max(1, min(workers, len(configs)))

@@ -1,4 +1,4 @@
-"""Where a run is computed: the device, the number of threads, and the precision of forward and backward passes."""
+"""The device of a run, its number of threads, and the precision of forward and backward passes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mgem_core.errors import UsageError
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Let torch use that many threads meanwhile."""
+    """Let torch use `count` threads inside the with statement."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -23,7 +23,7 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def pick_device(wanted: str, precision: str = "fp32") -> torch.device:
-    """The device of that name; "auto" takes a GPU where there is one."""
+    """Return the device of that name; "auto" uses a GPU if there is one."""
     if wanted == "auto":
         wanted = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -43,7 +43,7 @@ def pick_device(wanted: str, precision: str = "fp32") -> torch.device:
 
 
 def compute_in_bf16(network: nn.Module, device: torch.device) -> None:
-    """Let the forward pass, and with it the backward pass, compute in bfloat16 where that is safe.
+    """Make the forward and backward passes compute in bfloat16 where that is safe.
 
     Parameters and their gradients stay in float32, so Gram matrices and directions are computed in float32.
     """

@@ -1,12 +1,12 @@
-"""Forward and backward of a chain of linear layers and ReLUs, written out without autograd.
+"""Forward and backward passes of a chain of linear layers and ReLUs, without autograd.
 
     a_0 = x        a_l = relu(a_{l−1} W_lᵀ + b_l)        logits = a_{L−1} W_Lᵀ + b_L
     δ_L = weight · (softmax(logits) − onehot(y))          δ_l = (δ_{l+1} W_{l+1}) where a_l > 0, else 0
     ∂/∂W_l = δ_lᵀ a_{l−1}                                 ∂/∂b_l = Σ δ_l
 
-A memory row is the sum over its own samples, so all rows are one batched product per layer, and the batch of the step
-shares the pass. `tests/gradients/test_linear_chain.py` compares it with autograd, and `perf/step.py` measures what it
-saves.
+A memory row is a sum over its own samples, so each layer needs one batched product for all rows. The batch of the step
+is part of the same pass. `tests/gradients/test_linear_chain.py` compares the results with autograd, and `perf/step.py`
+measures the time saved.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ COLUMNS = 8  # the number of input columns is a multiple of this: rows of 32 byt
 
 
 def chain_of(network: nn.Module) -> LinearChain | None:
-    """The network as a chain, or None if it is none: Flatten, then linear layers with ReLUs in between, all trainable.
+    """Return the network as a chain (Flatten, then linear layers with ReLUs in between, all trainable), or None.
 
-    The first call lets the parameters of the first layer share one tensor, without changing them.
+    The first call moves the parameters of the first layer into one shared tensor, without changing their values.
     """
     if network not in _CHAINS:
         _CHAINS[network] = LinearChain(_linear_layers(network)) if _is_chain(network) else None
@@ -37,7 +37,10 @@ _CHAINS: WeakKeyDictionary[nn.Module, LinearChain | None] = WeakKeyDictionary()
 
 
 def _is_chain(network: nn.Module) -> bool:
-    """Two linear layers or more; a forward of its own, as a network of another precision has it, makes it none."""
+    """Return whether the network is a chain of at least two linear layers with the usual forward pass.
+
+    `compute_in_bf16` replaces the forward pass, so such a network is not a chain.
+    """
     if type(network) is not nn.Sequential or "forward" in vars(network):
         return False
     kinds = [type(part) for part in network]
@@ -53,7 +56,7 @@ def _linear_layers(network: nn.Module) -> list[nn.Linear]:
 
 class LinearChain:
     def __init__(self, layers: Sequence[nn.Linear]):
-        """The weights of the first layer are stored input by input: `lines` [in + 1, out], whose last line is the bias."""
+        """Store the weights of the first layer input by input: `lines` [in + 1, out], whose last line is the bias."""
         first = layers[0]
         self.lines = torch.cat([first.weight.detach().T, first.bias.detach()[None]])
         first.weight.data, first.bias.data = self.lines[:-1].T, self.lines[-1]
@@ -65,29 +68,29 @@ class LinearChain:
         self.sizes = [parameter.numel() for parameter in self.theta]
 
     def logits(self, x: Tensor) -> Tensor:
-        """[N, classes]"""
+        """Return the logits [N, classes]."""
         return self._logits(self._hidden(x.flatten(1))[-1]).T
 
     def gradient(self, batch: Batch) -> tuple[Tensor, list[Tensor]]:
-        """Mean loss on the batch, and its gradient: a tensor per parameter."""
+        """Return the mean loss on the batch and its gradient, one tensor per parameter."""
         log_p, layers = self._inputs_and_deltas(batch, 1 / len(batch.y))
         return mean_loss(log_p, batch.y), [part for a, delta in layers for part in (delta @ a, delta.sum(1))]
 
     def add_gradient(self, total: Sequence[Tensor], batch: Batch, factor: float) -> None:
-        """total += factor · the gradient of the loss, summed over the batch; `total` may be `theta` itself."""
+        """Add factor · the gradient of the loss, summed over the batch, to `total`, which may be `theta` itself."""
         _, layers = self._inputs_and_deltas(batch, factor)
         for W, b, (a, delta) in zip(total[::2], total[1::2], layers, strict=True):
             W.addmm_(delta, a)
             b.add_(delta.sum(1))
 
     def squared_gradients(self, samples: Batch) -> list[Tensor]:
-        """Mean over the samples of the squared gradient of each one."""
+        """Return the mean of the squared per-sample gradients."""
         _, layers = self._inputs_and_deltas(samples, 1.0)
         squares = [(a.square(), delta.square().div_(len(samples.y))) for a, delta in layers]
         return [part for a, delta in squares for part in (delta @ a, delta.sum(1))]
 
     def split(self, vector: Tensor) -> list[Tensor]:
-        """A vector [P], stored as the rows of `RowsAndBatch` are → views of it, shaped like the parameters."""
+        """Return views of a vector [P] in the layout of `RowsAndBatch`, shaped like the parameters."""
         parts = list(vector.split(self.sizes))
         parts[0] = parts[0].view(self.W_T[0].shape).T
         for i in range(2, len(parts), 2):
@@ -95,29 +98,29 @@ class LinearChain:
         return parts
 
     def _inputs_and_deltas(self, batch: Batch, weight: float) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """log softmax(logits) [classes, N], and for every layer its inputs a [N, in] and δᵀ [out, N]."""
+        """Return log softmax(logits) [classes, N], and for each layer its inputs a [N, in] and δᵀ [out, N]."""
         a = self._hidden(batch.x.flatten(1))
         log_p = _log_softmax(self._logits(a[-1]), batch.mask)
         delta = log_p.exp().sub_(self._one_hot(batch.y)).mul_(weight)
         return log_p, list(zip(a, self._backward(a, delta), strict=True))
 
     def _one_hot(self, y: Tensor) -> Tensor:
-        """[classes, N]"""
+        """Return [classes, N]."""
         return (self.classes == y).float()
 
     def _hidden(self, x: Tensor) -> list[Tensor]:
-        """x [N, in] → the inputs of all layers."""
+        """Return the inputs of all layers for x [N, in]."""
         a = [x]
         for b, W_T in zip(self.b[:-1], self.W_T, strict=False):
             a.append(torch.addmm(b, a[-1], W_T).relu_())
         return a
 
     def _logits(self, a: Tensor, out: Tensor | None = None) -> Tensor:
-        """[classes, N]: the softmax of a few classes is twenty times as fast along the columns as along the rows."""
+        """Return [classes, N]: for a few classes, the softmax along columns is twenty times as fast as along rows."""
         return torch.addmm(self.b[-1][:, None], self.W[-1], a.T, out=out)
 
     def _backward(self, a: Sequence[Tensor], delta: Tensor, out: Sequence[Tensor | None] | None = None) -> list[Tensor]:
-        """δᵀ of the last layer [classes, N] → δᵀ of all layers, the first first."""
+        """Return δᵀ of all layers, in their order, from δᵀ of the last one [classes, N]."""
         deltas, backward = [delta], delta.T
         for i in range(len(self.W) - 1, 0, -1):
             backward = torch.mm(backward, self.W[i], out=out[i - 1] if out else None)
@@ -127,10 +130,10 @@ class LinearChain:
 
 
 class RowsAndBatch:
-    """The gradients of C memory rows and of a batch, in one pass, with buffers that stay from step to step.
+    """The gradients of C memory rows and of a batch, in one pass, with buffers that are reused in every step.
 
-    Of the inputs of a row, those are left out that are zero in all of its samples, like the border of digits: a row's
-    gradient is zero there, whatever the network. One more input, which is always 1, stands for the bias.
+    Inputs that are zero in all samples of a row, such as the border of digits, are left out, because the gradient of the
+    row is always zero there. An additional input that is always 1 represents the bias.
     """
 
     def __init__(self, chain: LinearChain, memory: Memory):
@@ -143,7 +146,7 @@ class RowsAndBatch:
         columns = is_used.int().argsort(dim=1, descending=True, stable=True)[:, :count].sort(dim=1).values
         self.x = x.gather(2, columns[:, None].expand(-1, n, -1))  # [C, n, count]
         self.x_T, self.columns = self.x.transpose(1, 2), columns.flatten()
-        self.W_used, self.G_used = x.new_empty(C * count, width), x.new_zeros(C * count + 1, width)  # its last line stays 0
+        self.W_used, self.G_used = x.new_empty(C * count, width), x.new_zeros(C * count + 1, width)  # last line: 0
         self.W_rows, self.G_rows = self.W_used.view(C, count, width), self.G_used[:-1].view(C, count, width)
 
         P = sum(chain.sizes)
@@ -151,7 +154,9 @@ class RowsAndBatch:
         self.G_lines = x.new_zeros(C * lines, width)
         self.G = self.G_lines.view(C, -1)[:, :P]
         used = torch.arange(C * count, device=x.device).view(C, count)
-        self.places = columns.new_full((C, lines), C * count).scatter_(1, columns, used).flatten()  # of G_lines in G_used
+        self.places = (
+            columns.new_full((C, lines), C * count).scatter_(1, columns, used).flatten()
+        )  # line of G_lines → line of G_used
         parts = self.G.split(chain.sizes, dim=1)
         self.G_W = [part.unflatten(1, W.shape) for part, W in zip(parts[2::2], chain.W[1:], strict=True)]
         self.G_b = parts[3::2]
@@ -160,7 +165,7 @@ class RowsAndBatch:
         self._prepare_for_batches_of(1)
 
     def _prepare_for_batches_of(self, samples: int) -> None:
-        """Buffers for the memory's samples and, after them, those of a batch."""
+        """Allocate buffers for the samples of the memory, followed by those of a batch."""
         memory, (C, n), classes = self.memory, self.memory.y.shape, len(self.chain.b[-1])
         new, self.samples, N = self.x.new_empty, samples, memory.y.numel() + samples
         # Stored unit by unit, because MKL needs a tenth less time for a product with fewer and longer lines.
@@ -179,7 +184,7 @@ class RowsAndBatch:
         self.delta_batch = [delta[:, -samples:] for delta in deltas_T]
 
     def __call__(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean loss on the batch, its gradient g [P], and the memory rows G [C, P]: both hold until the next call."""
+        """Return the mean loss on the batch, its gradient g [P], and the memory rows G [C, P], until the next call."""
         if len(batch.y) != self.samples:
             self._prepare_for_batches_of(len(batch.y))
         x, chain = batch.x.flatten(1), self.chain
@@ -197,7 +202,7 @@ class RowsAndBatch:
         return mean_loss(log_p[:, -self.samples :], batch.y), self.g, self.G
 
     def _log_softmax(self, batch: Batch) -> Tensor:
-        """[classes, N] over the logits that count."""
+        """Return the log softmax [classes, N] over the logits of each task."""
         self.one_hot[:, -self.samples :] = self.chain._one_hot(batch.y)
         logits = self.chain._logits(self.a[-1], out=self.logits)
         if self.is_masked is not None and batch.mask is not None:
@@ -220,12 +225,12 @@ class RowsAndBatch:
 
 
 def mean_loss(log_p: Tensor, y: Tensor) -> Tensor:
-    """log_p [classes, N], y [N] → the mean cross-entropy."""
+    """Return the mean cross-entropy from log_p [classes, N] and y [N]."""
     return log_p.gather(0, y[None]).mean().neg()
 
 
 def _log_softmax(logits: Tensor, mask: Tensor | None) -> Tensor:
-    """Along the columns [classes, N], over the classes in the mask: [classes], or [N, classes]."""
+    """Return the log softmax of each column of logits [classes, N]; the mask is [classes] or [N, classes]."""
     if mask is not None:
         logits = logits.masked_fill(~(mask if mask.ndim == 2 else mask[None]).T, -torch.inf)
     return torch.log_softmax(logits, dim=0)

@@ -30,6 +30,7 @@ class Memory:
 
 
 def pack(rows: Sequence[Batch]) -> Memory:
+    """Pad the rows to the same size and stack them."""
     sizes = tuple(len(row.y) for row in rows)
     x = nn.utils.rnn.pad_sequence([row.x for row in rows], batch_first=True)
     pad = max(sizes)

@@ -1,6 +1,6 @@
-"""Network and batches → gradients, one tensor per parameter; memory rows in the number of passes that is fastest.
+"""Gradients of a network on batches, one tensor per parameter, and memory rows, in the fastest number of passes.
 
-A chain of linear layers has passes of its own, without autograd (`mgem_core.gradients.linear_chain`).
+Chains of linear layers have their own passes, without autograd (`mgem_core.gradients.linear_chain`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Gradient = list[Tensor]  # one tensor per parameter, shaped like it; rows have o
 
 
 def losses(logits: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
-    """Cross-entropy per sample [N]; logits outside the classes of the task do not count."""
+    """Return the cross-entropy per sample [N]; logits outside the classes of the task are ignored."""
     if mask is not None:
         logits = logits.masked_fill(~mask, -torch.inf)
     return cross_entropy(logits.float(), y, reduction="none")
 
 
 def logits(network: nn.Module, x: Tensor) -> Tensor:
-    """[N, classes]"""
+    """Return the logits [N, classes]."""
     chain = chain_of(network)
     answers: Tensor = chain.logits(x) if chain else network(x)
     return answers
@@ -40,8 +40,7 @@ def logits(network: nn.Module, x: Tensor) -> Tensor:
 def gradient(network: nn.Module, batch: Batch, loss_of: Loss | None = None) -> tuple[Tensor, Gradient]:
     """Return the loss on the batch and its gradient: zero for frozen parameters and those that the loss does not depend on.
 
-    The loss is the mean cross-entropy, or what `loss_of` makes of the network's logits and the batch, such as the distance
-    to logits that a method remembers.
+    The loss is the mean cross-entropy, or `loss_of` of the logits and the batch, such as the distance to remembered logits.
     """
     if loss_of is None and (chain := chain_of(network)):
         return chain.gradient(batch)
@@ -64,7 +63,7 @@ def preserved_statistics(network: nn.Module) -> Iterator[None]:
 
 
 def full_gradient(network: nn.Module, chunks: Iterable[Batch], samples: int) -> Gradient:
-    """Gradient of the mean loss over all `samples` in the chunks."""
+    """Return the gradient of the mean loss over all `samples` in the chunks."""
     total, chain = [torch.zeros_like(p) for p in network.parameters()], chain_of(network)
     for chunk in chunks:
         if chain:
@@ -75,7 +74,7 @@ def full_gradient(network: nn.Module, chunks: Iterable[Batch], samples: int) -> 
 
 
 def descend(network: nn.Module, batch: Batch, lr: float) -> None:
-    """One step of SGD on the mean loss of the batch."""
+    """Take one step of SGD on the mean loss of the batch."""
     if chain := chain_of(network):
         chain.add_gradient(chain.theta, batch, -lr / len(batch.y))
     else:
@@ -85,7 +84,7 @@ def descend(network: nn.Module, batch: Batch, lr: float) -> None:
 
 
 def add(total: Iterable[Tensor], g: Gradient, factor: float) -> None:
-    """total += factor · g, tensor by tensor."""
+    """Add factor · g to `total`, tensor by tensor."""
     for total_l, g_l in zip(total, g, strict=True):
         total_l.add_(g_l, alpha=factor)
 
@@ -95,12 +94,12 @@ class AutogradRows:
 
     def __init__(self, network: nn.Module, memory: Memory):
         self.network, self.memory = network, memory
-        # Both are kept, because the pages of new ones would cost more than copying to them.
+        # Both are reused, because allocating the memory again would take longer than copying into it.
         self.G = _empty_rows(network, memory)
         self.g = torch.empty_like(self.G[0])
 
     def __call__(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean loss on the batch, its gradient g [P], and the memory rows G [C, P]: both hold until the next call."""
+        """Return the mean loss on the batch, its gradient g [P], and the memory rows G [C, P], until the next call."""
         G = autograd_rows(self.network, self.memory, self.G)
         loss, g = gradient(self.network, batch)
         return loss, flatten(g, out=self.g), G
@@ -110,48 +109,48 @@ class AutogradRows:
 
 
 def rows_and_batch(network: nn.Module, memory: Memory) -> RowsAndBatch | AutogradRows:
-    """What computes the gradients of these memory rows and of a batch: batch → loss, g [P], G [C, P]."""
+    """Return a function: batch → its loss, its gradient g [P], and the gradients G [C, P] of these memory rows."""
     chain = chain_of(network)
     return RowsAndBatch(chain, memory) if chain else AutogradRows(network, memory)
 
 
 def memory_rows(network: nn.Module, memory: Memory) -> list[Gradient]:
-    """The gradient of each memory row."""
+    """Return the gradient of each memory row."""
     rows = rows_and_batch(network, memory)
     G = rows(memory.row(0))[2] if isinstance(rows, RowsAndBatch) else autograd_rows(network, memory, rows.G)
     return list(map(rows.split, G))
 
 
 def flatten(g: Gradient, out: Tensor | None = None) -> Tensor:
-    """[P]"""
+    """Concatenate all tensors of a gradient into a vector [P]."""
     return torch.cat([g_l.flatten() for g_l in g], out=out)
 
 
 def split(network: nn.Module, vector: Tensor) -> Gradient:
-    """A flattened gradient [P] → views of it, shaped like the parameters."""
+    """Return views of a flattened gradient [P], shaped like the parameters."""
     parameters = list(network.parameters())
     parts = vector.split([p.numel() for p in parameters])
     return [part.view(p.shape) for part, p in zip(parts, parameters, strict=True)]
 
 
 def autograd_rows(network: nn.Module, memory: Memory, G: Tensor) -> Tensor:
-    """Fill G [C, P]: on the CPU a pass per row, on a GPU one pass for all, because every operation has its price there.
+    """Fill G [C, P]: on the CPU in one pass per row, on a GPU in one pass for all, because operations have an overhead.
 
-    In both, a batch norm normalises each row as a separate batch and updates its running statistics with it, as in GEM's
-    code: they then cover all tasks. `perf/rows.py` measures both ways.
+    In both, a batch norm normalises each row as a separate batch and updates its running statistics, as in GEM's code, so
+    that they cover all tasks. `perf/rows.py` measures both ways.
     """
     is_cpu = next(network.parameters()).is_cpu
     return rows_one_by_one(network, memory, G) if is_cpu else rows_by_vmap(network, memory, G)
 
 
 def _empty_rows(network: nn.Module, memory: Memory) -> Tensor:
-    """[C, P]"""
+    """Allocate G [C, P]."""
     parameters = list(network.parameters())
     return parameters[0].new_empty(len(memory.sizes), sum(p.numel() for p in parameters))
 
 
 def rows_one_by_one(network: nn.Module, memory: Memory, G: Tensor | None = None) -> Tensor:
-    """[C, P], in G if it is given, a pass per row. Each is copied to its place at once: one more row at most is held."""
+    """Return the rows [C, P], in G if it is given, with one pass per row; only one row is in memory twice at any time."""
     G = _empty_rows(network, memory) if G is None else G
     sizes = [p.numel() for p in network.parameters()]
     for c, row in enumerate(G):
@@ -161,7 +160,7 @@ def rows_one_by_one(network: nn.Module, memory: Memory, G: Tensor | None = None)
 
 
 def rows_by_vmap(network: nn.Module, memory: Memory, G: Tensor | None = None) -> Tensor:
-    """[C, P], in G if it is given, one pass for all rows of the same size; splits have two sizes at most."""
+    """Return the rows [C, P], in G if it is given, with one pass for all rows of a size; there are at most two sizes."""
 
     def loss(parameters: Named, buffers: Named, x: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
         return losses(functional_call(network, (parameters, buffers), (x,)), y, mask).mean()
@@ -172,22 +171,22 @@ def rows_by_vmap(network: nn.Module, memory: Memory, G: Tensor | None = None) ->
     G = (_empty_rows(network, memory) if G is None else G).zero_()
     places = dict(zip(sizes, G.split(list(sizes.values()), dim=1), strict=True))
     for size in sorted(set(memory.sizes)):
-        rows = [c for c, its_size in enumerate(memory.sizes) if its_size == size]
-        own_buffers = {name: buffer[rows] for name, buffer in buffers.items()}
+        rows = [c for c, row_size in enumerate(memory.sizes) if row_size == size]
+        row_buffers = {name: buffer[rows] for name, buffer in buffers.items()}
         mask = None if memory.mask is None else memory.mask[rows]
         row_gradients = vmap(grad(loss), in_dims=(None, 0, 0, 0, None if mask is None else 0))
-        for name, g in row_gradients(trainable, own_buffers, memory.x[rows, :size], memory.y[rows, :size], mask).items():
+        for name, g in row_gradients(trainable, row_buffers, memory.x[rows, :size], memory.y[rows, :size], mask).items():
             places[name][rows] = g.flatten(1)
-        for name, buffer in own_buffers.items():
+        for name, buffer in row_buffers.items():
             buffers[name][rows] = buffer
     _update_statistics(network, buffers)
     return G
 
 
 def _update_statistics(network: nn.Module, after: Named) -> None:
-    """Running statistics [C, …], each updated by one row → those after all rows, one after the other.
+    """Combine running statistics [C, …], each updated by one row, into those after all rows in turn.
 
-    A batch norm moves its statistics r to (1 − m) r + m · (those of the batch), where m is its momentum.
+    A batch norm with momentum m changes its statistics r to (1 − m) r + m · (those of the batch).
     """
     for prefix, norm in network.named_modules():
         if isinstance(norm, BATCH_NORMS) and norm.running_mean is not None and norm.momentum is not None:
@@ -202,9 +201,9 @@ def _update_statistics(network: nn.Module, after: Named) -> None:
 
 
 def squared_gradients(network: nn.Module, samples: Batch) -> Gradient:
-    """Mean over samples of the squared gradient of each one: the diagonal of the empirical Fisher matrix.
+    """Return the mean of the squared per-sample gradients: the diagonal of the empirical Fisher matrix.
 
-    In evaluation mode, because one sample has no batch statistics.
+    The network is in evaluation mode meanwhile, because one sample has no batch statistics.
     """
     if chain := chain_of(network):
         return chain.squared_gradients(samples)

@@ -1,4 +1,4 @@
-"""The methods. A new one is one new file here that calls `register` with a description, and its learner in the same file.
+"""The methods. A new method is one new file here, with a learner and a call of `register` that describes it.
 
 Importing a file must not import torch, because the dashboard works without it: learners import it inside functions.
 Files whose names begin with an underscore are shared by the others and register nothing.
@@ -21,30 +21,32 @@ if TYPE_CHECKING:
 
 
 class Style(NamedTuple):
-    """How a family of configurations looks, in every plot and table."""
+    """Colour and symbol of a family of configurations, in every plot and table."""
 
     color: str  # as #RRGGBB
-    symbol: str  # plotly's name of it, which no other family has
-    marker: str  # matplotlib's, likewise
+    symbol: str  # plotly's name of the symbol; each family has a different one
+    marker: str  # matplotlib's name of the symbol, also different
 
 
 @dataclass(frozen=True)
 class Method:
-    name: str  # as the user writes it
-    about: str  # in a few words
+    name: str  # the value of the field `method`
+    about: str  # a description in a few words
     learner: type[Learner]
-    label: Callable[[RunConfig], str]  # of a configuration in tables: its family, perhaps with numbers in parentheses
-    families: Mapping[str, Style]  # what its labels begin with, and how each of them looks; usually one
-    fields: tuple[str, ...] = ()  # which of modules, splits, strength, memory and so on, known to several methods, it uses
-    options: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # fields of this method alone: type and Field
-    fields_without_effect: Callable[[RunConfig], set[str]] = lambda config: set()  # because of other fields of the run
-    caution: Callable[[RunConfig], str] = lambda config: ""  # why a run of this configuration may go wrong, in a sentence
-    keeps_samples_per_task: bool = False  # if so, a task must show at least `memory` samples
-    shares_network: bool = True  # among its tasks; otherwise there is no transfer between them
-    # (config, task counted from 0) → the samples that a step passes through the network besides its batch; it only serves
-    # to estimate how long runs take.
+    label: Callable[[RunConfig], str]  # name of a configuration in tables: its family, and numbers in parentheses
+    families: Mapping[str, Style]  # what labels can begin with, and the style of each; usually one
+    fields: tuple[str, ...] = ()  # fields of several methods that it uses: modules, splits, strength, memory, …
+    options: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)  # fields of this method only: type and Field
+    fields_without_effect: Callable[[RunConfig], set[str]] = lambda config: set()  # because of its other fields
+    caution: Callable[[RunConfig], str] = lambda config: ""  # a warning about a configuration, in a sentence
+    keeps_samples_per_task: bool = False  # if True, a task must show at least `memory` samples
+    shares_network: bool = True  # if False, each task has its own network, and there is no transfer between tasks
+    # (config, task counted from 0) → samples that a step passes through the network in addition to its batch; only used to
+    # estimate how long runs take
     cost: Callable[[RunConfig, int], float] = lambda config, task: 0.0
-    learning_rates: Mapping[str, float] = field(default_factory=dict)  # benchmark → rate, measured; before the benchmark's
+    learning_rates: Mapping[str, float] = field(
+        default_factory=dict
+    )  # benchmark → measured rate, used before the benchmark's
 
 
 METHODS: dict[str, Method] = {}
@@ -59,17 +61,17 @@ def create(config: RunConfig, stream: Stream, device: torch.device) -> Learner:
 
 
 def uses(method: str, name: str) -> bool:
-    """Does a field of RunConfig matter to a method? Not to one that this version does not know."""
+    """Return whether a method uses a field of RunConfig; False for a method that this version does not know."""
     return method in METHODS and name in (*METHODS[method].fields, *METHODS[method].options)
 
 
 def shares_network(method: str) -> bool:
-    """Do the tasks of a method share a network, so that one may help or hurt another?"""
+    """Return whether the tasks of a method share a network, so that one may help or hurt another."""
     return method not in METHODS or METHODS[method].shares_network
 
 
 def method_specific_fields() -> set[str]:
-    """Fields of RunConfig that matter to some methods only."""
+    """Return the fields of RunConfig that only some methods use."""
     return {name for method in METHODS.values() for name in (*method.fields, *method.options)}
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mgem_core.learners._learner import Learner
+
 if TYPE_CHECKING:
     from mgem_core.streams._stream import Batch, Stream
 
@@ -13,12 +15,12 @@ Sample = tuple[int, int]  # task, image
 
 
 class Reservoir:
-    """Samples in slots; each may carry a payload, such as the logits of the network when it was added."""
+    """Samples in slots. Each may have a payload, such as the logits of the network when the sample was added."""
 
     def __init__(self, capacity: int):
         self.capacity = capacity
         self.samples: list[Sample] = []
-        self.payloads: list[Any] = []  # of each slot: a tensor, a number, or None
+        self.payloads: list[Any] = []  # one per slot: a tensor, a number, or None
         self.shown = 0  # number of samples added so far
 
     def add(self, new: Sample, generator: np.random.Generator, payload: Any = None) -> int | None:
@@ -53,11 +55,25 @@ class Reservoir:
         self.payloads = list(state.get("payloads", [None] * len(self.samples)))
         fits = self.shown == shown and len(self.samples) == min(shown, self.capacity) == len(self.payloads)
         if not fits or not all(0 <= task < tasks and 0 <= image < images for task, image in self.samples):
-            raise ValueError("a reservoir of another run")
+            raise ValueError("the reservoir is that of another run")
+
+
+class ReplayLearner(Learner):
+    """A learner with a reservoir of `memory` samples per task of the stream."""
+
+    def prepare(self) -> None:
+        self.reservoir = Reservoir(self.config.memory * self.config.tasks)
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), **self.reservoir.state()}
+
+    def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
+        super().restore(state, shown, steps)
+        self.reservoir.restore(state, len(shown) + 1, len(self.stream.labels), steps * self.config.batch_size)
 
 
 def batch_of(stream: Stream, samples: list[Sample]) -> Batch:
-    """Samples of several tasks as one batch, each with the view of its task."""
+    """Return samples of several tasks as one batch, each with the view of its task."""
     import torch
 
     from mgem_core.streams._stream import Batch

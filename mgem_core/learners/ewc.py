@@ -1,4 +1,4 @@
-"""EWC (Kirkpatrick et al. 2017): a penalty λ/2 · Σ_s F_s (θ − θ_s)² holds θ where past tasks need it."""
+"""EWC (Kirkpatrick et al. 2017): a penalty λ/2 · Σ_s F_s (θ − θ_s)² keeps θ close to what past tasks need."""
 
 from __future__ import annotations
 
@@ -11,18 +11,13 @@ from mgem_core.learners import Method, Style, register
 from mgem_core.learners._learner import Learner
 
 if TYPE_CHECKING:
-    import torch
-
-    from mgem_core.config import RunConfig
     from mgem_core.gradients.rows import Gradient
-    from mgem_core.streams._stream import Stream
 
 
 class EWC(Learner):
     """The penalty's gradient λ Σ_s F_s (θ − θ_s) = λ (Fθ − B) needs only the sums F = Σ F_s and B = Σ F_s θ_s."""
 
-    def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
-        super().__init__(config, stream, device)
+    def prepare(self) -> None:
         self.F = [p.new_zeros(p.shape) for p in self.theta]
         self.B = [p.new_zeros(p.shape) for p in self.theta]
 
@@ -52,7 +47,7 @@ class EWC(Learner):
         for current, saved in ((self.F, state["F"]), (self.B, state["B"])):
             for tensor, value in zip(current, saved, strict=True):
                 if tensor.shape != value.shape:
-                    raise ValueError(f"a tensor of shape {tuple(value.shape)}, not {tuple(tensor.shape)}")
+                    raise ValueError(f"a tensor has shape {tuple(value.shape)}, not {tuple(tensor.shape)}")
                 tensor.copy_(value)
 
 

@@ -1,4 +1,4 @@
-"""The GEM family (arXiv 2410.00868, 2024): GEM, p-mGEM, d-mGEM, md-GEM and approx-GEM are one learner with a few knobs."""
+"""The GEM family (arXiv 2410.00868, 2024): GEM, p-mGEM, d-mGEM, md-GEM and approx-GEM are one learner with options."""
 
 from __future__ import annotations
 
@@ -14,22 +14,17 @@ from mgem_core.restriction import partition
 from mgem_core.restriction.restriction import FIELDS
 
 if TYPE_CHECKING:
-    import torch
-
     from mgem_core.config import RunConfig
     from mgem_core.gradients.memory import Memory
-    from mgem_core.streams._stream import Stream
 
-
-# Of all rows in the last task; measured, see docs/reproduction.md and docs/comparisons.md.
-SAFE_SUM_OF_FLOORS = 20.0  # with floors up to 1
-SMALLER_SAFE_SUM = 8.0  # with larger ones, with the closed form, which corrects for every row anew, or in every step
+# The largest safe sum of the floors of all rows in the last task, measured: see docs/reproduction.md, docs/comparisons.md.
+SAFE_SUM_OF_FLOORS = 20.0  # for floors of at most 1
+SMALLER_SAFE_SUM = 8.0  # for larger floors, the closed form (which corrects for each row separately), or trigger "always"
 
 
 class GEM(Learner):
-    def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
-        super().__init__(config, stream, device)
-        self.slices, self.restriction = self.module_slices(), config.restriction
+    def prepare(self) -> None:
+        self.slices, self.restriction = self.module_slices(), self.config.restriction
         self.remembered: list[np.ndarray] = []  # the images in the memory of each past task
         self._rebuild_rows()
 
@@ -63,7 +58,7 @@ class GEM(Learner):
         return self.packed[splits]
 
     def _split(self, task: int, images: np.ndarray, splits: int) -> list[np.ndarray]:
-        """The images in the memory of a task, divided into splits."""
+        """Divide the images in the memory of a task into splits."""
         labels = self.stream.labels.cpu().numpy()[images]
         generator = rng(self.config.seed, "splits", task)
         return [images[part] for part in partition.splits(labels, splits, self.config.split_by, generator)]
@@ -83,12 +78,12 @@ class GEM(Learner):
         from mgem_core.gradients.rows import rows_and_batch
 
         config = self.config
-        self.packed: dict[int, Memory | None] = {}  # by their splits, those of the run and those of its snapshots
+        self.packed: dict[int, Memory | None] = {}  # number of splits → memory rows: those of the run and of its snapshots
         self.rows = self.memory(config.splits)
         self.gradients = rows_and_batch(self.network, self.rows) if self.rows else None
-        self.z = torch.empty_like(self.gradients.g) if self.gradients else None  # kept: see AutogradRows
+        self.z = torch.empty_like(self.gradients.g) if self.gradients else None  # reused, as in AutogradRows
         sizes = np.reshape(self.rows.sizes if self.rows else (), (-1, config.splits))
-        self.shares = sizes / sizes.sum(axis=1, keepdims=True)  # [S, K], of each split in the memory of its task
+        self.shares = sizes / sizes.sum(axis=1, keepdims=True)  # [S, K] share of each split in the memory of its task
 
     def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
         super().restore(state, shown, steps)
@@ -97,7 +92,7 @@ class GEM(Learner):
 
 
 def label(config: RunConfig) -> str:
-    """The paper's name, e.g. "p-mGEM(4)"; a star marks a partition that the user gave as a mapping."""
+    """Return the paper's name, e.g. "p-mGEM(4)"; a star marks a partition that the user gave as a mapping."""
     D = config.module_count_text
     if config.solver == "approx":
         return f"approx-GEM({D},{config.splits})"
@@ -107,7 +102,10 @@ def label(config: RunConfig) -> str:
 
 
 def fields_without_effect(config: RunConfig) -> set[str]:
-    """Fields that have no effect because of others. Without a floor, v = 0 solves the dual if no constraint is violated."""
+    """Return the fields that have no effect because of others.
+
+    Without a floor, v = 0 solves the dual problem if no constraint is violated, so the trigger does not matter.
+    """
     without_floor = not np.any(config.strength) or config.strength_kind == "margin"
     without_effect = {
         "trigger": without_floor,
@@ -118,24 +116,24 @@ def fields_without_effect(config: RunConfig) -> set[str]:
         "split_by": max(config.splits, config.snap_splits if config.snap_every else 1) == 1,
         "snap_splits": not config.snap_every,
     }
-    return {name for name, has_none in without_effect.items() if has_none}
+    return {name for name, is_without in without_effect.items() if is_without}
 
 
 def caution(config: RunConfig) -> str:
-    """Floors q on all rows add at least Σ q ĝ to a restricted step; where Σ q was large, networks lost what they knew."""
+    """Return a warning if the floors q are so large that accuracy may collapse: a restricted step adds at least Σ q ĝ."""
     past = config.tasks - 1
     if not past or config.step_length == "gradient" or config.strength_kind == "margin":
         return ""
     splits = 1 if config.strength_per == "task" else config.splits
     floors = splits * float(np.broadcast_to(config.strength, (past,)).sum())
-    has_less_room = config.solver == "approx" or config.trigger == "always" or bool(np.max(config.strength) > 1)
-    safe = SMALLER_SAFE_SUM if has_less_room else SAFE_SUM_OF_FLOORS
+    is_risky = config.solver == "approx" or config.trigger == "always" or bool(np.max(config.strength) > 1)
+    safe = SMALLER_SAFE_SUM if is_risky else SAFE_SUM_OF_FLOORS
     if floors <= 1.05 * safe:
         return ""
     strengths = ", ".join(f"{q:g}" for q in np.atleast_1d(config.strength))
     return (
-        f"{config.label} with strength {strengths} has floors of {floors:g} in all in the last task. "
-        f"Where they exceeded {safe:g}, the accuracy of some or all seeds fell far; try a strength of at most "
+        f"{config.label} with strength {strengths} makes very long steps in the last task: the floors add up to "
+        f"{floors:g}. With sums above {safe:g}, the accuracy of some or all seeds collapsed; try a strength of at most "
         f"{safe / past / splits:.2g}, or step_length gradient."
     )
 

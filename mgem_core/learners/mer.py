@@ -1,32 +1,25 @@
-"""MER (Riemer et al. 2019, algorithm 1): replay one sample at a time, and let Reptile align their gradients."""
+"""MER (Riemer et al. 2019, algorithm 1): replay samples one at a time, with Reptile to align their gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from mgem_core.learners import Method, Style, register
-from mgem_core.learners._learner import Learner, Step
-from mgem_core.learners._reservoir import Reservoir, Sample, batch_of
+from mgem_core.learners._learner import Step
+from mgem_core.learners._reservoir import ReplayLearner, Sample, batch_of
 from mgem_core.randomness import rng
 
 if TYPE_CHECKING:
     import torch
 
-    from mgem_core.config import RunConfig
-    from mgem_core.streams._stream import Batch, Stream
+    from mgem_core.streams._stream import Batch
 
 
-class MER(Learner):
-    """The reservoir holds a uniform sample of everything shown so far, `memory` per task of the stream."""
-
-    def __init__(self, config: RunConfig, stream: Stream, device: torch.device):
-        super().__init__(config, stream, device)
-        self.reservoir = Reservoir(config.memory * config.tasks)
-
+class MER(ReplayLearner):
     def observe(self, task: int, step: int, indices: np.ndarray) -> Step:
         from mgem_core.gradients.rows import preserved_statistics
 
@@ -34,7 +27,7 @@ class MER(Learner):
         before = self._copy()
         with preserved_statistics(self.network):
             loss, g = self.gradient(task, indices)
-        drawn = []  # for every new sample, its batches
+        drawn = []  # the batches of each new sample
         for index in indices:
             new = task, int(index)
             drawn.append([self._replays(new, generator) for _ in range(self.config.mer_batches)])
@@ -45,14 +38,17 @@ class MER(Learner):
         return Step(loss, g, z)
 
     def _images(self, drawn: list[list[list[Sample]]]) -> Iterator[list[list[Batch]]]:
-        """The same with images, which are looked up together, in place of the samples."""
+        """Yield the drawn batches as images; all images are looked up together, which is faster."""
         whole = batch_of(self.stream, [sample for batches in drawn for batch in batches for sample in batch])
         singles = iter(whole.singles())
         for batches in drawn:
             yield [[next(singles) for _ in batch] for batch in batches]
 
     def _learn(self, batches: list[list[Batch]]) -> None:
-        """θ_A ← θ; for each batch: SGD over its samples, then θ ← θ_W + β (θ − θ_W); at last θ ← θ_A + γ (θ − θ_A)."""
+        """Learn the batches of one new sample.
+
+        θ_A ← θ; for each batch: SGD over its samples, then θ ← θ_W + β (θ − θ_W); finally θ ← θ_A + γ (θ − θ_A).
+        """
         from mgem_core.gradients.rows import descend
 
         theta_A = self._copy()
@@ -64,7 +60,7 @@ class MER(Learner):
         self._reptile(theta_A, self.config.mer_gamma)
 
     def _replays(self, new: Sample, generator: np.random.Generator) -> list[Sample]:
-        """The new sample, and then some of the reservoir."""
+        """Return the new sample, followed by samples of the reservoir."""
         return [new, *self.reservoir.draw(self.config.mer_replays, generator)]
 
     def _reptile(self, start: list[torch.Tensor], rate: float) -> None:
@@ -74,13 +70,6 @@ class MER(Learner):
 
     def _copy(self) -> list[torch.Tensor]:
         return [p.clone() for p in self.theta]
-
-    def state(self) -> dict[str, Any]:
-        return {**super().state(), **self.reservoir.state()}
-
-    def restore(self, state: dict[str, Any], shown: list[np.ndarray], steps: int) -> None:
-        super().restore(state, shown, steps)
-        self.reservoir.restore(state, len(shown) + 1, len(self.stream.labels), steps * self.config.batch_size)
 
 
 register(
@@ -93,7 +82,7 @@ register(
         fields=("memory",),
         options={
             "mer_batches": (int, Field(1, ge=1, description="MER: replay batches per sample of the stream")),
-            "mer_replays": (int, Field(10, ge=0, description="MER: replayed samples in each of them")),
+            "mer_replays": (int, Field(10, ge=0, description="MER: replayed samples in each batch")),
             "mer_beta": (float, Field(0.1, gt=0, le=1, description="MER: Reptile rate within a batch")),
             "mer_gamma": (float, Field(1.0, gt=0, le=1, description="MER: Reptile rate across batches")),
         },

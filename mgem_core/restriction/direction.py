@@ -1,6 +1,6 @@
-"""Gradient and memory rows → the direction z in which the parameters move: the part of the GEM family that handles tensors.
+"""The direction z in which the parameters move, from a gradient and memory rows: the part of the method with tensors.
 
-It knows vectors, but no network. The dual problem, which needs their inner products alone, is solved in `dual.py`:
+It works on vectors, without a network. The dual problem, which needs only their inner products, is solved in `dual.py`:
 
     b = G g,  A = G Gᵀ  →  v  →  z_d = g_d + G_dᵀ v_d  for every module d
 """
@@ -15,8 +15,8 @@ from torch import Tensor
 from mgem_core.restriction import dual
 from mgem_core.restriction.restriction import RIDGE, Restriction, RidgeKind, Solver, StrengthKind, Trigger
 
-Modules = list[list[slice]]  # of each module, its slices of the P parameters
-PANEL = 16  # rows
+Modules = list[list[slice]]  # for each module, its slices of the P parameters
+PANEL = 16  # rows per panel in `gram`
 DOUBLE_AT_ONCE = 1 << 16  # columns that are converted to double precision at once
 
 
@@ -36,7 +36,7 @@ def project(
     ridge: float = RIDGE,
     ridge_kind: RidgeKind = "relative",
 ) -> Direction:
-    """gradient [P], rows [C, P] → z [P], v [D, C]; a module is a slice of the P parameters, or several."""
+    """Restrict a gradient [P] by rows [C, P] → z [P], v [D, C]; a module is a slice of the P parameters, or several."""
     g, G = torch.as_tensor(gradient).detach(), torch.as_tensor(rows).detach()
     dtype = torch.promote_types(torch.promote_types(g.dtype, G.dtype), torch.float32)
     g, G = g.to(dtype), G.to(dtype)
@@ -61,7 +61,7 @@ def project(
 
 
 def module_slices(sizes: Sequence[int], module_of: Sequence[int]) -> Modules:
-    """The slices of each module, from the size and the module of every tensor; tensors side by side share a slice."""
+    """Return the slices of each module, from the size and the module of each tensor; adjacent tensors share a slice."""
     modules: Modules = [[] for _ in range(max(module_of) + 1)]
     start = 0
     for size, d in zip(sizes, module_of, strict=True):
@@ -74,7 +74,7 @@ def module_slices(sizes: Sequence[int], module_of: Sequence[int]) -> Modules:
 
 
 def solve(g: Tensor, G: Tensor, modules: Modules, restriction: Restriction) -> dual.Solution:
-    """g [P], G [C, P] → v of every module: b = G g first, and A = G Gᵀ where the module is to be restricted."""
+    """Compute v of each module from g [P] and G [C, P]: first b = G g, and A = G Gᵀ only where it is needed."""
     pieces = [[(g[piece], G[:, piece]) for piece in module] for module in modules]
     b = torch.stack([_sum([G_d @ g_d for g_d, G_d in module]) for module in pieces])
     squared_g = torch.stack([_sum([g_d @ g_d for g_d, _ in module]) for module in pieces])
@@ -92,12 +92,12 @@ def solve(g: Tensor, G: Tensor, modules: Modules, restriction: Restriction) -> d
 
 
 def computes_all_at_once(g: Tensor) -> bool:
-    """A GPU computes b and A together, because waiting for b to decide whether A is needed costs more than A."""
+    """Return whether b and A are computed together: on a GPU, waiting for b before computing A costs more than A."""
     return not g.is_cpu
 
 
 def gram(G: Tensor) -> Tensor:
-    """A = G Gᵀ [C, C]; on the CPU in panels of 16 columns, because MKL needs twice as long for 19 rows at once."""
+    """Return A = G Gᵀ [C, C]; on the CPU in panels of 16 columns, because MKL takes twice as long for 19 rows at once."""
     C = len(G)
     if C <= PANEL or computes_all_at_once(G):
         return G @ G.T
@@ -110,9 +110,9 @@ def gram(G: Tensor) -> Tensor:
 
 
 def update_direction(g: Tensor, G: Tensor, v: np.ndarray, modules: Modules, out: Tensor | None = None) -> Tensor:
-    """z_d = g_d + G_dᵀ v_d for every module d, in `out` if it is given.
+    """Return z with z_d = g_d + G_dᵀ v_d for each module d, in `out` if it is given.
 
-    Where v_d = 0, z_d is g_d to the last bit, and z is g itself if all are.
+    Where v_d = 0, z_d is bit-identical to g_d; if v = 0, z is g itself.
     """
     if not v.any():
         return g
@@ -125,30 +125,30 @@ def update_direction(g: Tensor, G: Tensor, v: np.ndarray, modules: Modules, out:
 
 
 def rescale(z: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
-    """z with the length of g, and the factor; a strength then decides the direction of a step, not its length."""
+    """Return z with the length of g, and the factor, so that the strength changes only the direction of a step."""
     length = torch.linalg.vector_norm(z)
     factor = torch.where(length > 0, torch.linalg.vector_norm(g) / length, 1.0)
     return z * factor, factor
 
 
 def grams(vectors: Sequence[Sequence[Tensor]]) -> np.ndarray:
-    """Vectors, each given as L tensors → per tensor their inner products in double precision: S [L, M, M]."""
+    """Return the inner products S [L, M, M] of M vectors, each given as L tensors, per tensor and in double precision."""
     stacks = [torch.stack([part.flatten() for part in parts]) for parts in zip(*vectors, strict=True)]
     return torch.stack([_gram_in_double(stack) for stack in stacks]).cpu().numpy()
 
 
 def _gram_in_double(stack: Tensor) -> Tensor:
-    """[M, P] → [M, M]; piece by piece, because a copy of all in double precision may not fit into memory."""
+    """Return the Gram matrix [M, M] of rows [M, P], piece by piece, because a copy in double may not fit in memory."""
     return _sum([gram(piece) for piece in map(_double, stack.split(DOUBLE_AT_ONCE, dim=1))])
 
 
 def _double(piece: Tensor) -> Tensor:
-    """In double precision, which not every device has."""
+    """Convert to double precision, on the CPU if the device does not have it."""
     return (piece.cpu() if piece.device.type == "mps" else piece).double()
 
 
 def products_with(z: Sequence[Tensor], vectors: Sequence[Sequence[Tensor]]) -> tuple[np.ndarray, np.ndarray]:
-    """⟨vector, z⟩ and ‖vector‖² of each vector, all given as a tensor per parameter; summed up in double precision."""
+    """Return ⟨vector, z⟩ and ‖vector‖² of each vector, in double precision; all are given as a tensor per parameter."""
     products = [
         torch.stack(
             [

@@ -1,16 +1,16 @@
-"""Gram matrices → v: the dual problem of every method of the GEM family, in numpy alone.
+"""The dual problem of all methods of the GEM family: Gram matrices → v, with numpy only.
 
 The paper (arXiv 2410.00868, 2024) restricts the gradient g to a direction z that agrees with the memory:
 
     min_z ‖g − z‖²    s.t.  ⟨ĝ_c^d, z^d⟩ ≥ γ_c^d   for every memory row c and module d   (p-mGEM, d-mGEM; D = K = 1 is GEM)
 
-Every module d is a separate problem (Lemma 1). Its dual needs no more than A = G Gᵀ and b = G g of the memory rows G [C, P]
+Every module d is a separate problem (Lemma 1). Its dual needs only A = G Gᵀ and b = G g of the memory rows G [C, P]
 and the gradient g [P] of the module:
 
     min_v  1/2 vᵀ A v + (b − γ)ᵀ v    s.t.  v ≥ q          and then  z = g + Gᵀ v
 
 with a floor q and γ = 0 ("dual-floor", GEM's memory strength), or a margin γ and q = 0 ("margin").
-The paper writes Ĝ with a minus sign, with which z would move against the memory. Rows here are positive, as in GEM's code.
+The paper writes Ĝ with a minus sign, with which z would conflict with the memory. Here rows are positive, as in GEM's code.
 """
 
 from collections.abc import Callable
@@ -28,13 +28,13 @@ Floats = NDArray[np.float64]
 
 
 class NoSolutionError(ArithmeticError):
-    """The exact solver found no solution of a dual problem whose numbers are finite."""
+    """The exact solver found no solution of a dual problem with finite numbers."""
 
 
 class Dual(NamedTuple):
-    """The dual of one module."""
+    """The solution for one module."""
 
-    v: Floats  # [C]; all zero where the trigger left g as it is
+    v: Floats  # [C]; all zero if the trigger left g unchanged
     rows_z: Floats  # [C] ⟨ĝ_c, z⟩ in this module, b + A v
     violated: bool  # is some ⟨ĝ_c, g⟩ < γ_c?
     retries: int  # times the exact solver needed a larger ridge
@@ -42,7 +42,7 @@ class Dual(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Solution:
-    """The duals of all modules, and what follows from them by inner products alone."""
+    """The solution for all modules."""
 
     v: Floats  # [D, C]
     rows_z: Floats  # [C] ⟨ĝ_c, z⟩
@@ -51,9 +51,9 @@ class Solution:
 
 
 def solve_modules(b: Floats, A: Callable[[int], Floats], squared_g: Floats, restriction: Restriction) -> Solution:
-    """Solve every module from its b = G g, the rows of b [D, C], and ‖g‖² [D].
+    """Solve the dual problem of each module d from b = G g [D, C], A(d) [C, C] and ‖g‖² [D].
 
-    A(d) [C, C] is asked for only where it is needed.
+    A is called only for modules that need it.
     """
     modules = zip(b, squared_g, strict=True)
     duals = [solve_module(partial(A, d), b_d, squared, restriction) for d, (b_d, squared) in enumerate(modules)]
@@ -67,7 +67,7 @@ def solve_modules(b: Floats, A: Callable[[int], Floats], squared_g: Floats, rest
 
 
 def solve_module(A: Floats | Callable[[], Floats], b: Floats, squared_g: float, restriction: Restriction) -> Dual:
-    """Solve the dual of one module: A [C, C], or a function that computes it where b [C] does not decide alone → v [C]."""
+    """Solve the dual problem of one module. A [C, C] may be a function, which is called only if b [C] is not sufficient."""
     for products in (b,) if callable(A) else (b, A):
         _check_finite(products)
     strength = restriction.row_strengths(len(b))
@@ -90,7 +90,7 @@ def solve_module(A: Floats | Callable[[], Floats], b: Floats, squared_g: float, 
 
 
 def is_violated(c: Floats, diagonal: Floats, squared_g: Floats | float) -> NDArray[np.bool_]:
-    """Decide for each row whether ⟨ĝ_c, g⟩ − γ_c = c is negative beyond rounding; `diagonal` has ‖ĝ_c‖²."""
+    """Return for each row whether c = ⟨ĝ_c, g⟩ − γ_c is negative beyond rounding errors; `diagonal` has ‖ĝ_c‖²."""
     return np.asarray(c < VIOLATED * np.sqrt(np.maximum(diagonal * squared_g, 0.0)))
 
 
@@ -100,16 +100,16 @@ def _check_finite(products: Floats) -> None:
 
 
 def approx(diagonal: Floats, c: Floats, q: Floats) -> Floats:
-    """v = max(−c / diag(A), q), row by row (approx-GEM); rows of zeros restrict nothing and keep v = q."""
+    """Return v = max(−c / diag(A), q), row by row (approx-GEM); rows of zeros restrict nothing and have v = q."""
     floor = np.broadcast_to(q, np.broadcast_shapes(np.shape(diagonal), c.shape, np.shape(q)))
     return np.maximum(np.divide(-c, diagonal, out=floor.copy(), where=diagonal > 0), floor)
 
 
 def exact(A: Floats, c: Floats, q: Floats, ridge: float, ridge_kind: RidgeKind) -> tuple[Floats, int]:
-    """min_v 1/2 vᵀ(A + ridge)v + cᵀv, v ≥ q, by quadprog → v [C], and how often it needed a larger ridge.
+    """Solve min_v 1/2 vᵀ(A + ridge)v + cᵀv with v ≥ q by quadprog → v [C], and how often it needed a larger ridge.
 
     Rows are scaled to unit length first, so that their scale does not matter. With v = q + u it is a problem in u ≥ 0.
-    Rows of zeros restrict nothing and keep v = q.
+    Rows of zeros restrict nothing and have v = q.
     """
     norm = np.sqrt(np.maximum(A.diagonal(), 0.0))
     nonzero = norm > 0
@@ -126,7 +126,7 @@ def exact(A: Floats, c: Floats, q: Floats, ridge: float, ridge_kind: RidgeKind) 
 
 
 def _solve_above_floor(A: Floats, c: Floats, q: Floats, ridge: Floats) -> tuple[Floats, int]:
-    """The u ≥ 0 that minimises 1/2 uᵀHu + (c + Hq)ᵀu with H = A + ridge; the ridge grows until quadprog solves it."""
+    """Find u ≥ 0 that minimises 1/2 uᵀHu + (c + Hq)ᵀu with H = A + ridge; increase the ridge until quadprog solves it."""
     for retries in range(8):
         H = A + np.diag(ridge)
         slope = c + H @ q
@@ -142,7 +142,7 @@ def _solve_above_floor(A: Floats, c: Floats, q: Floats, ridge: Floats) -> tuple[
 
 
 def _is_optimal(H: Floats, slope: Floats, u: Floats) -> bool:
-    """Do the KKT conditions hold? u ≥ 0, Hu + slope ≥ 0, and one of the two is zero in every row."""
+    """Return whether the KKT conditions hold: u ≥ 0, Hu + slope ≥ 0, and one of the two is zero in every row."""
     with np.errstate(invalid="ignore"):
         gradient = H @ u + slope
         tolerance = 1e-6 * max(1.0, float(np.abs(u).max()))

@@ -1,8 +1,8 @@
-"""Gram matrices as triangular factors in single precision: half as large, and still those of real vectors.
+"""Gram matrices as triangular factors in single precision: half as large, and still positive semidefinite.
 
-A Gram matrix that is rounded to float32 is the Gram matrix of no vectors any more: rows that are nearly parallel get
-eigenvalues below zero, and a dual problem no solution. A factor F, with F Fᵀ the Gram matrix, may be rounded: its rows are
-the vectors themselves in other coordinates, each rounded to 6e-8 of its length.
+A Gram matrix that is rounded to float32 need not be positive semidefinite: nearly parallel rows cause negative
+eigenvalues, and then a dual problem has no solution. A factor F with F Fᵀ = the Gram matrix can be rounded: its rows are
+the vectors in other coordinates, each rounded to 6e-8 of its length.
 """
 
 from math import isqrt
@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-NOISE = 3e-7  # of the largest eigenvalue: what rounding to float32 adds to a Gram matrix of unit vectors
+NOISE = 3e-7  # error of a Gram matrix of unit vectors in float32, relative to the largest eigenvalue
 
 
 def pack(gram: Floats) -> NDArray[np.float32]:
-    """Gram matrices [L, M, M] → the lower triangles of their factors [L, M (M + 1) / 2], row by row; NaN if not finite."""
+    """Factor Gram matrices [L, M, M] → lower triangles [L, M (M + 1) / 2], row by row; NaN if not finite."""
     norms, unit = _unit(gram)
     values, vectors = np.linalg.eigh(unit)
-    roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]  # R Rᵀ is the matrix; orthogonal maps make R triangular
+    roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]  # R Rᵀ is the matrix; QR makes R triangular
     upper: Floats = np.asarray(np.linalg.qr(roots.swapaxes(1, 2), mode="r"))
     lower = upper.swapaxes(1, 2) * norms[:, :, None]
     return np.asarray(lower[:, *np.tril_indices(gram.shape[1])], np.float32)
 
 
 def unpack(packed: NDArray[np.float32]) -> Floats:
-    """The Gram matrices [L, M, M] of packed factors [L, M (M + 1) / 2]."""
+    """Return the Gram matrices [L, M, M] of packed factors [L, M (M + 1) / 2]."""
     M = rows_of(packed.shape[1])
     lower = np.zeros((len(packed), M, M))
     lower[:, *np.tril_indices(M)] = packed
@@ -33,23 +33,23 @@ def unpack(packed: NDArray[np.float32]) -> Floats:
 
 
 def rows_of(packed_length: int) -> int:
-    """The number M of rows whose triangle has M (M + 1) / 2 numbers."""
+    """Return the number M of rows whose triangle has M (M + 1) / 2 numbers."""
     return (isqrt(8 * packed_length + 1) - 1) // 2
 
 
 def gram_rows(past: int, splits: int) -> int:
-    """The number M of rows of a snapshot: g, g_t, a g_s for each past task, and its memory rows."""
+    """Return the number M of rows of a snapshot: g, g_t, a g_s for each past task, and its memory rows."""
     return 2 + past + past * splits
 
 
 def packed_length(past: int, splits: int) -> int:
-    """The numbers in the packed factor of one tensor in a snapshot."""
+    """Return how many numbers the packed factor of one tensor in a snapshot has."""
     M = gram_rows(past, splits)
     return M * (M + 1) // 2
 
 
 def without_noise(gram: Floats) -> Floats:
-    """Gram matrices [L, M, M] kept in float32, without eigenvalues that may be rounding errors; NaN if not finite."""
+    """Remove eigenvalues that may be rounding errors from Gram matrices [L, M, M] stored in float32; NaN if not finite."""
     norms, unit = _unit(np.asarray(gram, float))
     values, vectors = np.linalg.eigh(unit)
     values = np.where(values > NOISE * values[:, -1:], values, 0.0)
@@ -58,9 +58,9 @@ def without_noise(gram: Floats) -> Floats:
 
 
 def _unit(gram: Floats) -> tuple[Floats, Floats]:
-    """The norms [L, M] of the vectors, and the Gram matrices of the vectors scaled to unit length, so that none is lost.
+    """Return the norms [L, M] of the vectors, and the Gram matrices of the vectors scaled to unit length.
 
-    Where a matrix is not finite, the norms are NaN and the matrix is zero.
+    If a matrix is not finite, its norms are NaN and it is replaced by zeros.
     """
     is_finite: NDArray[np.bool_] = np.asarray(np.isfinite(gram).all((1, 2)))
     gram = np.where(is_finite[:, None, None], gram, 0.0)

@@ -1,4 +1,4 @@
-"""Parameters → modules (p-mGEM), memory → splits (d-mGEM). Without torch: layers are plain data here."""
+"""Partitions of the parameters into modules (p-mGEM) and of the memory into splits (d-mGEM), without torch."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mgem_core.networks._layer import Layer
 
 Partition = tuple[int, ...]  # the module of each parameter tensor, in the network's order
-Each = Literal["layers", "tensors"]  # one module for each of them
+Each = Literal["layers", "tensors"]  # one module per layer or per tensor
 
 
 def modules(layers: Sequence[Layer], wanted: int | Each | Mapping[str, int]) -> Partition:
@@ -17,8 +17,8 @@ def modules(layers: Sequence[Layer], wanted: int | Each | Mapping[str, int]) -> 
 
     "layers", or as many modules as layers: one per layer. Fewer: contiguous groups of layers, balanced by parameter count.
     More: layers are broken into their tensors, the largest first; "tensors" breaks all of them. A mapping assigns tensors
-    ("layer1.0.conv1.weight"), layers ("layer1.0.conv1") or prefixes of their names ("layer1.0", "layer1") to modules; for
-    each tensor, the longest name that fits counts.
+    ("layer1.0.conv1.weight"), layers ("layer1.0.conv1") or prefixes of their names ("layer1.0", "layer1") to modules; the
+    longest matching name decides.
     """
     tensors = [name for layer in layers for name in layer.tensors]
     if isinstance(wanted, Mapping):
@@ -36,7 +36,7 @@ def modules(layers: Sequence[Layer], wanted: int | Each | Mapping[str, int]) -> 
 
 
 def simplest_modules(layers: Sequence[Layer], module_of: Partition) -> int | dict[str, int]:
-    """The simplest argument with which `modules` gives this partition: a number, or else a mapping with short names."""
+    """Return the simplest argument with which `modules` gives this partition: a number, or a mapping with short names."""
     count = max(module_of) + 1
     if modules(layers, count) == module_of:
         return count
@@ -52,7 +52,7 @@ def simplest_modules(layers: Sequence[Layer], module_of: Partition) -> int | dic
 def splits(labels: np.ndarray, wanted: int, by: str, rng: np.random.Generator) -> list[np.ndarray]:
     """Split one task's memory, given by its labels [n], into `wanted` parts: arrays of positions in it.
 
-    by "random": equal parts of a random order; "order": equal parts as stored; "class": whole classes together.
+    With `by` "random", equal parts in random order; "order", equal parts as stored; "class", whole classes together.
     """
     if not 1 <= wanted <= len(labels):
         raise ValueError(f"it must be from 1 to {len(labels)}, the number of samples in the memory of a task")
@@ -69,7 +69,7 @@ def _number_by_appearance(names: Sequence[object]) -> Partition:
 
 
 def _modules_by_name(tensors: Sequence[str], wanted: Mapping[str, int]) -> list[int]:
-    """The module of each tensor: that of the longest of its names in the mapping."""
+    """Return the module of each tensor: that of the longest of its names in the mapping."""
     names_of = {tensor: _prefixes(tensor) for tensor in tensors}
     if unknown := sorted(set(wanted).difference(*names_of.values())):
         parts = dict.fromkeys(names[-1] for names in names_of.values())
@@ -81,13 +81,13 @@ def _modules_by_name(tensors: Sequence[str], wanted: Mapping[str, int]) -> list[
 
 
 def _prefixes(tensor: str) -> list[str]:
-    """The names by which a mapping may call a tensor: "a.b.c", "a.b", "a"."""
+    """Return the names that a mapping may use for a tensor: "a.b.c", "a.b", "a"."""
     parts = tensor.split(".")
     return [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
 
 
 def _layers_to_break(layers: Sequence[Layer], extra: int) -> set[str]:
-    """The largest layers which, broken into tensors, give `extra` more modules."""
+    """Return the largest layers which, broken into tensors, give `extra` more modules."""
     broken: set[str] = set()
     for layer in sorted(layers, key=lambda layer: -layer.size):
         if 0 < len(layer.tensors) - 1 <= extra:
@@ -105,10 +105,10 @@ def _balance(sizes: Sequence[int], groups: int) -> list[int]:
     if groups == n:
         return list(range(n))
     squares = _squares_between(np.concatenate([[0], np.cumsum(sizes)]))
-    width = n - groups + 1  # group g ends at one of g … g + width − 1: every other group has an element, too
+    width = n - groups + 1  # group g ends at one of g … g + width − 1, because each group has an element
     is_not_empty = np.tri(width, dtype=bool)  # [end, start]
     best = squares[1 : width + 1, 0]  # smallest sum of the groups so far, for each end of the last one
-    cuts = []  # for each group from the second on and each of its ends: where it begins best
+    cuts = []  # for each group from the second on and each of its ends: its best start
     for g in range(2, groups + 1):
         cost = np.where(is_not_empty, best + squares[g : g + width, g - 1 : g - 1 + width], np.inf)
         cut = cost.argmin(axis=1)
@@ -123,12 +123,12 @@ def _balance(sizes: Sequence[int], groups: int) -> list[int]:
 
 
 def _squares_between(total: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[end, start]: the square of the size between two positions, given the sums of all sizes before each position."""
+    """Return [end, start]: the squared size between two positions, given the sum of all sizes before each position."""
     lengths = np.subtract.outer(total, total).astype(float)
     if total[-1] < 2**26:  # all squares are exact
         return np.asarray(lengths * lengths)
-    # Rounded squares decide which of several equally good divisions is taken. A product and Python's power may differ in
-    # the last bit, and stored configs mean the divisions by the power.
+    # Rounding decides between equally good divisions. A product and Python's power may differ in the last bit, and stored
+    # configs refer to the divisions found with the power.
     of_groups = np.tril_indices(len(total))
     lengths[of_groups] = [length**2 for length in lengths[of_groups].tolist()]
     return lengths

@@ -1,14 +1,14 @@
-"""The exact path of v over the strength: many dual problems at once, in numpy alone.
+"""The exact path of v over the strength, for many dual problems at once, with numpy only.
 
-With a strength q, the dual of one module (`dual.py`) asks for u ≥ 0 with y = H u + c + q d ≥ 0 and uᵀ y = 0, where
+With a strength q, the dual of one module (`dual.py`) is to find u ≥ 0 with y = H u + c + q d ≥ 0 and uᵀ y = 0, where
 
     v = q w + u,  c = b,  d = H w    for a floor ("dual-floor"), with w the strength of each row at q = 1
     v = u,        c = b,  d = −w     for a margin
 
-and H is A with the ridge. The solution is piecewise linear in q. On every piece, some of the rows have u ≥ 0 and y = 0, the
-others u = 0 and y ≥ 0; where one of these numbers reaches zero, its row changes sides, by a principal pivot of the tableau
-[H | c | d]. The solution at q = 0 is found in the same way: y = H u + c + τ is solved by u = 0 for a large τ, which then
-falls to 0.
+and H is A with the ridge. The solution is piecewise linear in q. On each piece, some of the rows have u ≥ 0 and y = 0, the
+others u = 0 and y ≥ 0; where one of these numbers reaches zero, its row moves to the other set, by a principal pivot of the
+tableau [H | c | d]. The solution at q = 0 is found in the same way: y = H u + c + τ is solved by u = 0 for a large τ,
+which then falls to 0.
 """
 
 from typing import NamedTuple
@@ -25,14 +25,14 @@ NO_SLOPE = 1e-13  # relative: slopes below it are rounding errors
 
 
 class Paths(NamedTuple):
-    """v of B problems: from the strength start[:, j] on, v = v0[:, j] + q · v1[:, j]."""
+    """The paths of B problems: from the strength start[:, j] on, v = v0[:, j] + q · v1[:, j]."""
 
-    start: Floats  # [B, J], rising; infinite where a path has fewer pieces
+    start: Floats  # [B, J], increasing; infinite where a path has fewer pieces
     v0: Floats  # [B, J, C]
     v1: Floats  # [B, J, C]
 
     def at(self, q: Floats) -> Floats:
-        """v at the strengths q [B, Q], or [Q] for all problems: [B, Q, C]."""
+        """Return v [B, Q, C] at the strengths q [B, Q], or [Q] for all problems."""
         q = np.broadcast_to(q, (len(self.start), np.shape(q)[-1]))
         piece = (self.start[:, None] <= q[:, :, None]).sum(-1) - 1
         b = np.arange(len(q))[:, None]
@@ -40,10 +40,10 @@ class Paths(NamedTuple):
 
 
 def paths(A: Floats, b: Floats, weights: Floats, restriction: Restriction) -> Paths:
-    """The paths of B problems with A [B, C, C] and b [B, C], for a strength of q · weights [C] in each row.
+    """Return the paths of B problems with A [B, C, C] and b [B, C], for a strength of q · weights [C] in each row.
 
-    Rows are scaled to unit length. Rows of zeros restrict nothing. Where rounding spoils a path, the ridge grows, as in
-    `dual.exact`.
+    Rows are scaled to unit length. Rows of zeros restrict nothing. If a path fails because of rounding errors, the ridge is
+    increased, as in `dual.exact`.
     """
     norm = np.sqrt(np.maximum(np.diagonal(A, axis1=1, axis2=2), 0.0))
     inverse = np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
@@ -71,12 +71,12 @@ def paths(A: Floats, b: Floats, weights: Floats, restriction: Restriction) -> Pa
 
 
 def _follow(H: Floats, c: Floats, d: Floats) -> tuple[Floats, Floats, Floats, Bools]:
-    """The pieces of u, as in Paths, and which problems failed: a pivot was not positive, or there were too many."""
+    """Return the pieces of u, as in Paths, and which problems failed: a pivot was not positive, or there were too many."""
     B, C = c.shape
     T = np.concatenate([H, c[:, :, None], d[:, :, None], np.ones((B, C, 1))], axis=2)
-    is_u, failed = np.zeros((B, C), bool), np.zeros(B, bool)  # is_u: is u of the row positive, or y?
+    is_u, failed = np.zeros((B, C), bool), np.zeros(B, bool)  # is_u: u of the row is positive, not y
     live = np.flatnonzero((c < 0).any(1))
-    for _ in range(20 * C + 50):  # τ falls to the next zero
+    for _ in range(20 * C + 50):  # decrease τ to the next zero
         values, slopes = T[live, :, C], T[live, :, C + 2]
         tau = np.where(slopes > _rounding(slopes), -values / np.where(slopes == 0, 1.0, slopes), -np.inf)
         row = tau.argmax(1)
@@ -88,7 +88,7 @@ def _follow(H: Floats, c: Floats, d: Floats) -> tuple[Floats, Floats, Floats, Bo
     failed[live] = True
     T, q, live = T[:, :, : C + 2], np.zeros(B), np.flatnonzero(~failed)
     pieces = []
-    for _ in range(20 * C + 50):  # q rises to the next zero
+    for _ in range(20 * C + 50):  # increase q to the next zero
         values, slopes = T[live, :, C], T[live, :, C + 1]
         pieces.append((live, q[live], np.where(is_u[live], values, 0.0), np.where(is_u[live], slopes, 0.0)))
         next_q = np.where(slopes < -_rounding(slopes), -values / np.where(slopes == 0, 1.0, slopes), np.inf)

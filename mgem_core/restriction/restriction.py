@@ -1,6 +1,6 @@
-"""The knobs of the GEM family as one value, from `RunConfig` to the browser.
+"""The options of the GEM family as one value, from `RunConfig` to the browser.
 
-A new knob is a field here, the place that uses it, a field of `RunConfig` with the same name, and its test.
+A new option is a field here, code that uses it, a field of `RunConfig` with the same name, and a test.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ Trigger = Literal["violation", "always"]
 StepLength = Literal["free", "gradient"]
 RidgeKind = Literal["relative", "absolute"]
 
-CHOICES: dict[str, tuple[str, ...]] = {  # the fields that are one of a few words
+CHOICES: dict[str, tuple[str, ...]] = {  # fields with a few allowed values
     "strength_kind": get_args(StrengthKind),
     "strength_per": get_args(StrengthPer),
     "solver": get_args(Solver),
@@ -28,25 +28,25 @@ CHOICES: dict[str, tuple[str, ...]] = {  # the fields that are one of a few word
     "ridge_kind": get_args(RidgeKind),
 }
 RIDGE = 1e-7  # just above the rounding errors of float32 Gram matrices
-VIOLATED = -1e-12  # the cosine of g and a row below which g violates it; rounding makes orthogonal ones differ from 0
+VIOLATED = -1e-12  # cosine of g and a row below which g violates it; not 0 because of rounding errors
 
 
 @dataclass(frozen=True)
 class Restriction:
-    """How a gradient is restricted: by which modules and splits, how strongly, and how the dual problem is solved."""
+    """Options of the restriction: modules and splits, their strength, and how the dual problem is solved."""
 
     modules: int | Each | Mapping[str, int] = 1  # D, "layers" or "tensors", or the module of each layer or tensor
     splits: int = 1  # K memory rows per past task
     strength: float | Sequence[float] = 0.5  # q or γ: one for all past tasks, or one per past task
     strength_kind: StrengthKind = "dual-floor"  # v ≥ q, or ⟨ĝ,z⟩ ≥ γ
-    strength_per: StrengthPer = "split"  # has each row the strength, or do the K rows of a task share it?
+    strength_per: StrengthPer = "split"  # each row has the strength, or the K rows of a task share it
     solver: Solver = "exact"
     trigger: Trigger = "violation"  # restrict a module only if g violates one of its rows, or always
     step_length: StepLength = "free"  # "gradient": z gets the length of g
     ridge: float = RIDGE  # added to the diagonal of A
     ridge_kind: RidgeKind = "relative"  # to each row's ‖ĝ‖², or "absolute" as in GEM's published code (1e-3)
-    split_by: str | None = None  # how the memory is split; None: as it was recorded
-    rule: str = ""  # a rule of `surgery.py` in place of the dual problem, with the strength as its parameter
+    split_by: str | None = None  # how the memory is split; None: as recorded
+    rule: str = ""  # a rule of `surgery.py` instead of the dual problem, with the strength as its parameter
 
     def __post_init__(self) -> None:
         for name, words in CHOICES.items():
@@ -59,18 +59,18 @@ class Restriction:
 
     @classmethod
     def of(cls, values: Any) -> "Restriction":
-        """Build it from a mapping of fields of RunConfig; fields that do not restrict the gradient are left out."""
+        """Build a restriction from fields of RunConfig; fields that do not restrict the gradient are ignored."""
         return cls(**{name: values[name] for name in FIELDS if name in values})
 
     def task_strengths(self, past: int) -> NDArray[np.float64]:
-        """The strength of each of the `past` tasks [S]; of a strength per task, the first ones."""
+        """Return the strength of each of the `past` tasks [S]; if there are more strengths, the first ones."""
         strength = np.atleast_1d(np.asarray(self.strength, float))
         if 1 < len(strength) < past:
             raise ValueError(f"strength is {self.strength!r}; there are {past} past tasks, so it must be that many")
         return np.broadcast_to(strength[:past], (past,))
 
     def row_strengths(self, rows: int) -> NDArray[np.float64]:
-        """The strength of each memory row [C]: K rows per past task."""
+        """Return the strength of each memory row [C], with K rows per past task."""
         per_task = self.task_strengths(rows // self.splits) / (self.splits if self.strength_per == "task" else 1)
         return np.repeat(per_task, self.splits)
 

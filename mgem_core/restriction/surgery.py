@@ -1,8 +1,8 @@
-"""Rules of gradient surgery as functions of a Gram matrix: how several gradients become one direction.
+"""Rules of gradient surgery, which combine several gradients into one direction, as functions of a Gram matrix.
 
 Each rule takes the Gram matrix S [n, n] of n gradients, here the batch gradient g and the memory rows, and returns weights
-w [n] with z = Σ w_i · (gradient i). None needs the gradients themselves, so the lens can apply each to recorded steps, per
-module too. `shares` [n − 1] are the shares of the memory rows in the memory of their tasks.
+w [n] with z = Σ w_i · (gradient i). No rule needs the gradients themselves, so the lens can apply all of them to recorded
+steps, also per module. `shares` [n − 1] are the shares of the memory rows in the memory of their tasks.
 """
 
 from collections.abc import Callable
@@ -25,11 +25,11 @@ class Rule:
     label: str
     source: str
     weights: Callable[[Floats, Floats, float], Floats]  # S, shares, parameter → w
-    parameter: str = ""  # what the parameter is; empty if the rule has none
+    parameter: str = ""  # description of the parameter; empty if the rule has none
 
 
 def agem(S: Floats, shares: Floats, _: float) -> Floats:
-    """A-GEM: z = g − ⟨g,ĝ⟩ / ‖ĝ‖² · ĝ if that is a conflict, with ĝ the mean gradient of the whole memory."""
+    """A-GEM: z = g − ⟨g,ĝ⟩ / ‖ĝ‖² · ĝ if ⟨g,ĝ⟩ < 0, where ĝ is the mean gradient of the whole memory."""
     mean = np.concatenate([[0.0], shares / max(shares.sum(), 1e-300)])
     b, length = S[0] @ mean, mean @ S @ mean
     w = np.eye(len(S))[0]
@@ -39,7 +39,7 @@ def agem(S: Floats, shares: Floats, _: float) -> Floats:
 def pcgrad(S: Floats, shares: Floats, _: float) -> Floats:
     """PCGrad: each gradient is made orthogonal to each other one that it conflicts with, and all are added.
 
-    The paper takes the others in a random order; this takes them as they are numbered. With two gradients it is the same.
+    The paper visits the others in random order; here they are visited in their given order. For two gradients both agree.
     """
     total = np.zeros(len(S))
     for i in range(len(S)):
@@ -60,7 +60,7 @@ def cagrad(S: Floats, shares: Floats, c: float) -> Floats:
     """CAGrad: of all z within c ‖g_0‖ of the mean gradient g_0, the one with the largest smallest ⟨gradient, z⟩.
 
     Its dual is min_w ⟨g_w,g_0⟩ + c ‖g_0‖ ‖g_w‖ over convex combinations g_w, and then z = g_0 + c ‖g_0‖ g_w / ‖g_w‖. With
-    ‖g_w‖ = min_τ (‖g_w‖² / τ + τ) / 2 it is solved by turns: for w, a quadratic program, and for τ, which is ‖g_w‖.
+    ‖g_w‖ = min_τ (‖g_w‖² / τ + τ) / 2 it is solved alternately for w, by a quadratic program, and for τ, which is ‖g_w‖.
     """
     mean = np.full(len(S), 1 / len(S))
     tau = _norm(S, mean)
@@ -85,17 +85,17 @@ def upgrad(S: Floats, shares: Floats, _: float) -> Floats:
 
 
 def replay(S: Floats, shares: Floats, q: float) -> Floats:
-    """A plain mix with the memory: z = g + q Σ_s ĝ_s."""
+    """Replay: a weighted sum with the memory, z = g + q Σ_s ĝ_s."""
     return np.concatenate([[1.0], q * shares])
 
 
 def _norm(S: Floats, w: Floats) -> float:
-    """Of the combination of gradients with these weights."""
+    """Return the norm of the combination of gradients with these weights."""
     return sqrt(max(float(w @ S @ w), 0.0))
 
 
 def _on_simplex(S: Floats, c: Floats) -> Floats:
-    """min_w 1/2 wᵀ S w + cᵀ w over w ≥ 0 with Σ w = 1."""
+    """Minimise 1/2 wᵀ S w + cᵀ w over w ≥ 0 with Σ w = 1."""
     n, scale = len(S), np.trace(S) / len(S)
     if scale <= 0:
         return np.full(n, 1 / n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, wraps
 from os.path import lexists
 from pathlib import Path
@@ -51,19 +51,6 @@ def unreadable(path: object, error: OSError) -> UsageError:
     return UsageError(f"{named} cannot be read ({error.strerror or error}); allow this user to read it, or use other data.")
 
 
-def explain_unreadable(function: Callable[[], R]) -> Callable[[], R]:
-    """Decorate a function so that it raises UsageError when a file cannot be read."""
-
-    @wraps(function)
-    def explained() -> R:
-        try:
-            return function()
-        except OSError as error:
-            raise unreadable(error.filename, error) from None
-
-    return explained
-
-
 def once_per_file(function: Callable[[Path], R]) -> Callable[[Path], R]:
     """Decorate a function of a file so that its result is cached until the file changes."""
 
@@ -83,6 +70,14 @@ def once_per_file(function: Callable[[Path], R]) -> Callable[[Path], R]:
 def md5_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "md5").hexdigest()
+
+
+def version_of(files: Iterable[Path]) -> str:
+    """Return a fingerprint of those files that exist; raise UsageError if one cannot be read."""
+    try:
+        return "-".join(md5_of(file)[:8] for file in files if is_there(file))
+    except OSError as error:
+        raise unreadable(error.filename, error) from None
 
 
 def exists(path: Path) -> str:

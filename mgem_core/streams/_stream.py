@@ -36,7 +36,7 @@ class Batch:
     mask: Tensor | None  # None: all logits; or a mask per sample, bool [N, classes]
 
     def singles(self) -> list[Batch]:
-        """Yield a batch for each sample."""
+        """Return a batch for each sample."""
         one_each = zip(self.x.split(1), self.y.split(1), strict=True)
         if self.mask is None or self.mask.ndim == 1:
             return [Batch(x, y, self.mask) for x, y in one_each]

@@ -81,12 +81,11 @@ def _read_part(label_file: Path) -> Images:
     return Images(pixels, np.array([labels[name] for name in chosen]))
 
 
-@_files.explain_unreadable
 def version() -> str:
     """Return a fingerprint of the images: of the sample, or of the label files in the folder."""
     if has_only_sample():
         return _npz.version(sample())
-    return "-".join(_files.md5_of(file)[:8] for file in _label_files() if _files.is_there(file))
+    return _files.version_of(_label_files())
 
 
 DATASET = Dataset(

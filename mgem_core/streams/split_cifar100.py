@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,11 +27,8 @@ def folder() -> Path:
 
 def find_problem(thorough: bool = False) -> str:
     sizes = {name: _files.has_size(size) for name, size in SIZES.items()}
-    return _files.find_problem(folder(), sizes) or (_files.find_problem(folder(), _sums()) if thorough else "")
-
-
-def _sums() -> dict[str, _files.Check]:
-    return {name: _files.has_md5(md5) for name, md5 in MD5.items()}
+    sums = {name: _files.has_md5(md5) for name, md5 in MD5.items()}
+    return _files.find_problem(folder(), sizes) or (_files.find_problem(folder(), sums) if thorough else "")
 
 
 def fetch() -> None:
@@ -53,17 +50,8 @@ def read_files(folder: Path) -> tuple[np.ndarray, np.ndarray, int]:
     return images, labels, len(train["data"])
 
 
-def open_five(tasks: int, seed: int) -> Stream:
-    """Return a stream in which task t distinguishes the classes 5t … 5t + 4, in CIFAR's order, as in GEM's code."""
-    return _open(tasks, 5)
-
-
-def open_ten(tasks: int, seed: int) -> Stream:
-    """Return a stream in which task t distinguishes the classes 10t … 10t + 9."""
-    return _open(tasks, 10)
-
-
-def _open(tasks: int, per_task: int) -> Stream:
+def open_stream(per_task: int, tasks: int, seed: int) -> Stream:
+    """Return a stream whose tasks distinguish `per_task` classes each, in CIFAR's order, as in GEM's code."""
     from mgem_core.streams._stream import Stream, Task
 
     images, labels, train = read_files(folder())
@@ -83,10 +71,8 @@ _PAPER = {"network": "conv5", "tasks": 20, "iterations": 100, "batch_size": 25, 
 # 50.8 / 47.8, GEM at strength 0.3 61.4 / 64.8 / 51.2 / 54.0. Other methods use GEM's rate and were not searched.
 _RATES = {"single": 0.003, **dict.fromkeys(("gem", "agem", "er", "ewc", "mer", "independent"), 0.01)}
 
-for _name, _per_task, _tasks, _open_stream in (
-    ("split-cifar100", 5, 20, open_five),
-    ("split-cifar100-10", 10, 10, open_ten),
-):
+for _name, _per_task in (("split-cifar100", 5), ("split-cifar100-10", 10)):
+    _tasks = CLASSES // _per_task
     register(
         Benchmark(
             name=_name,
@@ -98,7 +84,8 @@ for _name, _per_task, _tasks, _open_stream in (
             classes_per_task=_per_task,
             max_tasks=_tasks,
             defaults={**_PAPER, "tasks": _tasks},
-            open=_open_stream,
+            open=partial(open_stream, _per_task),
+            module=__name__,
             learning_rates=_RATES,
             dataset=_DATASET,
         )

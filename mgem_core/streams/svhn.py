@@ -39,11 +39,8 @@ def find_problem(thorough: bool = False) -> str:
 def fetch() -> None:
     from torchvision.datasets import SVHN
 
-    def get(root: Path) -> None:
-        for split in ("train", "test"):
-            SVHN(root, split, download=True)
-
-    _files.download("svhn", get, {name: data_root() / name for name in MD5})
+    files = {name: data_root() / name for name in MD5}
+    _files.download("svhn", lambda root: [SVHN(root, split, download=True) for split in ("train", "test")], files)
 
 
 def read() -> Parts:

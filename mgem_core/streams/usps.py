@@ -45,22 +45,17 @@ def find_damage(path: Path) -> str:
 def fetch() -> None:
     from torchvision.datasets import USPS
 
-    def get(root: Path) -> None:
-        for train in (True, False):
-            USPS(root, train, download=True)
-
-    _files.download("usps", get, {name: data_root() / name for name in IMAGES})
+    files = {name: data_root() / name for name in IMAGES}
+    _files.download("usps", lambda root: [USPS(root, train, download=True) for train in (True, False)], files)
 
 
 def find_problem(thorough: bool = False) -> str:
     return _files.find_problem(data_root(), dict.fromkeys(IMAGES, find_damage if thorough else _files.exists))
 
 
-@_files.explain_unreadable
 def version() -> str:
     """Return a fingerprint of the files: files other than torchvision's are accepted if they have as many digits."""
-    files = (data_root() / name for name in IMAGES)
-    return "-".join(_files.md5_of(file)[:8] for file in files if _files.is_there(file))
+    return _files.version_of(data_root() / name for name in IMAGES)
 
 
 DATASET = Dataset("usps", "USPS", data_root, find_problem, fetch, "8 MB to download and on disk", version=version)

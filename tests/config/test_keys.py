@@ -58,7 +58,7 @@ EDITS_THAT_DECIDE = {
 }
 EDITS_THAT_DO_NOT = {
     "a docstring": ("training/engine.py", '"""The training loop', '"""Other words, the training loop'),
-    "a docstring of a function": ("restriction/dual.py", '"""Solve the dual of one module', '"""Some other words'),
+    "a docstring of a function": ("restriction/dual.py", '"""Solve the dual problem of one module', '"""Some other words'),
     "a comment": ("training/engine.py", "# the next step to take", "# the step to take next"),
     "the layout": ("restriction/dual.py", "    c = b - gamma", "\n\n    c   =   b - gamma"),
     "another method": ("learners/ewc.py", "F += fisher_l", "F += 2 * fisher_l"),

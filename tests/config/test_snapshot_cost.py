@@ -19,7 +19,7 @@ SHORT = {"iterations": 10, "memory": 12, "probe_every": 0, "probe_samples": 50, 
         {"benchmark": "mnist5k-split", "tasks": 4, "snap_splits": 6},
     ],
 )
-def test_the_store_grows_by_the_size_that_was_told(tmp_path, fields):
+def test_store_grows_by_the_estimated_size(tmp_path, fields):
     sizes = []
     for snap_every in (0, 1):
         spec = SweepSpec(base={**SHORT, **fields, "snap_every": snap_every})
@@ -43,7 +43,7 @@ def test_only_runs_that_record_something_cost_something():
     assert snapshot_cost([config(snap_every=30)], {}, 1).snapshots == 2 * 4  # steps 1, 31, 61 and 91 of two tasks
 
 
-def test_the_time_is_told_in_seconds_where_the_speed_is_known_and_else_as_a_ratio():
+def test_time_is_in_seconds_if_the_speed_is_known_else_a_ratio():
     without = config(snap_every=0)
     ratio = relative_work(config()) / relative_work(without)
     speeds = {"mlp": 20.0 / relative_work(without)}

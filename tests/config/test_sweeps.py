@@ -64,7 +64,7 @@ def test_combinations_that_mean_the_same_run_are_one():
         ({"splits": 2, "snap_every": 5, "snap_splits": 2}, {"splits": 2, "snap_every": 5}),
     ],
 )
-def test_fields_that_mean_nothing_do_not_tell_runs_apart(one, other):
+def test_irrelevant_fields_do_not_distinguish_runs(one, other):
     assert run_key(RunConfig(**one), "cpu") == run_key(RunConfig(**other), "cpu")
     assert RunConfig(**one).canonical() == RunConfig(**other).canonical()
     assert len({*SweepSpec(base=one).runs(), *SweepSpec(base=other).runs()}) == 1

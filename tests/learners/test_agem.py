@@ -30,7 +30,7 @@ def opposed(one):
     return reference, one.observe(2, 0, one.stream.tasks[2].train[:10])
 
 
-def test_a_step_against_the_memory_is_projected_onto_what_does_not_hurt_it():
+def test_conflicting_gradient_is_projected():
     one = learner(agem_samples=1000)  # all of the memory
     reference, step = opposed(one)
     flat = [torch.cat([t.flatten() for t in vector]) for vector in (step.g, step.z, reference)]
@@ -51,7 +51,7 @@ def test_with_modules_every_module_is_projected_by_itself():
         torch.testing.assert_close(z, g - min(float((g @ ref) / (ref @ ref)), 0.0) * ref, rtol=1e-4, atol=1e-6)
 
 
-def test_a_step_that_hurts_nobody_is_left_as_it_is():
+def test_gradient_is_unchanged_without_conflict():
     one = learner()
     reference = gradient(one.network, batch_of(one.stream, one.remembered))[1]
     one.gradient = lambda task, indices: (torch.tensor(1.0), reference)
@@ -61,7 +61,7 @@ def test_a_step_that_hurts_nobody_is_left_as_it_is():
 
 
 @pytest.mark.parametrize("fields", [{}, {"modules": 4}, {"benchmark": "mnist5k-split"}])
-def test_resumed_it_ends_with_the_same_bits(fields):
+def test_resumed_run_is_bit_identical(fields):
     saved, config = [], RunConfig(**{**SHORT, **fields})
     whole = list(run(config, checkpoint=saved.append, checkpoint_seconds=0))[-1]
     events = list(run(config, resume=saved[25]))

@@ -58,7 +58,7 @@ def test_replayed_samples_are_shown_as_their_task_shows_them():
 
 
 @pytest.mark.parametrize("fields", [{}, {"benchmark": "mnist5k-split"}])
-def test_resumed_it_ends_with_the_same_bits(fields):
+def test_resumed_run_is_bit_identical(fields):
     saved, config = [], RunConfig(**{**SHORT, **fields})
     whole = list(run(config, checkpoint=saved.append, checkpoint_seconds=0))[-1]
     events = list(run(config, resume=saved[25]))
@@ -67,7 +67,7 @@ def test_resumed_it_ends_with_the_same_bits(fields):
     np.testing.assert_array_equal(events[-1].R, whole.R)
 
 
-def test_it_forgets_less_than_plain_sgd():
+def test_er_forgets_less_than_sgd():
     fields = {**SHORT, "benchmark": "mnist5k-rotations", "iterations": 60, "probe_every": 0}
     er, single = (list(run(RunConfig(**{**fields, "method": method})))[-1] for method in ("er", "single"))
     assert er.acc > single.acc + 5

@@ -105,7 +105,7 @@ def test_mer_learns_from_the_new_sample_and_then_replays_what_it_kept():
     assert {batch.index(new) for batch in batches} == {0}
 
 
-def test_mers_direction_is_the_way_it_went():
+def test_mer_direction_is_the_total_parameter_change():
     one = learner(method="mer", mer_replays=2)
     before = theta(one)
     step = one.observe(0, 0, one.stream.tasks[0].train[:5])

@@ -66,7 +66,7 @@ def projected(one, n, setting):
 
 
 @pytest.mark.parametrize("network", ["mlp", "conv5"])
-def test_the_lens_says_what_the_full_vectors_give(network):
+def test_lens_equals_computation_with_full_vectors(network):
     one, steps = recorded_steps(network)
     settings = list(random_settings(one.recording.layers, 200))
     found = answers(steps, settings)
@@ -99,7 +99,7 @@ def trained(tmp_path, **fields):
         {"benchmark": "mnist5k-split", "modules": "tensors", "splits": 2, "trigger": "always"},
     ],
 )
-def test_for_the_configuration_of_the_run_the_lens_equals_its_probes(tmp_path, fields):
+def test_lens_equals_probes_for_the_configuration_of_the_run(tmp_path, fields):
     recording, probes = trained(tmp_path, **fields)
     for task in (1, 2):
         found = answers(steps_of(recording, task), [Restriction.of(recording.used)])
@@ -112,7 +112,7 @@ def test_for_the_configuration_of_the_run_the_lens_equals_its_probes(tmp_path, f
             np.testing.assert_allclose(norms, [probe.norm_z, probe.norm_g, probe.norm_gt, *probe.norm_gs], rtol=1e-5)
 
 
-def test_violated_rows_are_counted_in_every_module():
+def test_violated_rows_are_counted_per_module():
     _, steps = recorded_steps("mlp")
     found = answers(steps, [Restriction(modules="tensors", splits=6), Restriction(splits=6)])
     for n in range(len(steps.gram)):
@@ -121,7 +121,7 @@ def test_violated_rows_are_counted_in_every_module():
         assert found.violated[1, n] == pytest.approx((b.sum(0) < 0).mean())
 
 
-def test_axes_divide_by_the_lengths():
+def test_normalised_axes_divide_by_norms():
     _, steps = recorded_steps("mlp")
     found = answers(steps, [Restriction(), Restriction(strength=3.0, trigger="always")])
     raw, unit, cosine = (np.array(found.on_axes(axes, 1)) for axes in ("raw", "unit", "cosine"))
@@ -131,7 +131,7 @@ def test_axes_divide_by_the_lengths():
     assert (np.abs(cosine) <= 1 + 1e-9).all()
 
 
-def test_rows_that_cancel_each_other_restrict_nothing():
+def test_cancelling_rows_have_no_effect():
     """The mean of opposite rows is rounding noise, which must not become a direction of its own."""
     rng = np.random.default_rng(0)
     g, row = rng.normal(size=(2, 40)).astype(np.float32)
@@ -159,7 +159,7 @@ def test_rows_that_cancel_each_other_restrict_nothing():
         (Restriction(rule="magic"), "rule is 'magic'; it must be one of agem, pcgrad, mgda, cagrad, upgrad, replay."),
     ],
 )
-def test_what_a_snapshot_cannot_answer_is_one_sentence(setting, sentence):
+def test_unanswerable_setting_is_rejected(setting, sentence):
     _, steps = recorded_steps("mlp")
     with pytest.raises(UsageError) as raised:
         answers(steps, [setting])
@@ -167,14 +167,14 @@ def test_what_a_snapshot_cannot_answer_is_one_sentence(setting, sentence):
     assert str(raised.value).endswith(".")
 
 
-def test_strengths_of_too_few_tasks_are_one_sentence():
+def test_too_few_strengths_are_rejected():
     _, steps = recorded_steps("mlp")
     more = Steps(**{**vars(steps), "sizes": np.ones((2, 3, 6), int)})
     with pytest.raises(UsageError, match=r"strength is \(0.1, 0.2\); there are 3 past tasks, so it must be that many\."):
         answers(more, [Restriction(strength=(0.1, 0.2))])
 
 
-def test_a_task_without_snapshots_is_one_sentence():
+def test_task_without_snapshots_is_rejected():
     one, _ = recorded_steps("mlp")
     with pytest.raises(UsageError, match=r"noise has no snapshots of task 2; it has those of task 3\."):
         steps_of(one.recording, 1)

@@ -32,7 +32,7 @@ def opened(tmp_path_factory):
     return {**found, "outcomes": {names[int(number)]: text for number, text in found["outcomes"].items()}}
 
 
-def test_every_file_is_shown_or_refused_with_one_sentence(opened):
+def test_malformed_file_is_shown_or_rejected(opened):
     outcomes = opened["outcomes"]
     assert len(outcomes) > 400
     wrong = {name: text for name, text in outcomes.items() if text != "shown" and not text.startswith("UsageError: ")}
@@ -41,7 +41,7 @@ def test_every_file_is_shown_or_refused_with_one_sentence(opened):
     assert outcomes["good"] == outcomes["as large as allowed"] == outcomes["1000 layers"] == "shown"
 
 
-def test_no_file_takes_much_memory_or_time(opened):
+def test_malformed_file_uses_limited_memory_and_time(opened):
     assert opened["peak_mb"] is None or opened["peak_mb"] < 600  # 256 MB of factors are allowed, and importing takes 60
     assert opened["longest"] < 30  # seconds of CPU time; about two
 
@@ -57,25 +57,25 @@ def test_no_file_takes_much_memory_or_time(opened):
         ("one large step", "at most 30,000,000 can be sent to a browser; open fewer of them, or record fewer splits."),
     ],
 )
-def test_what_exceeds_a_limit_is_named(opened, name, reason):
+def test_exceeded_limit_is_named(opened, name, reason):
     assert opened["outcomes"][name].endswith(reason)
 
 
-def test_files_written_before_are_still_read():
+def test_older_file_formats_can_be_read():
     for path in FOLDER.iterdir():
         recording = recordings.read(path)
         assert len(recording.snapshots) == 34
         assert payload([recording], path.name)["used"]["strength"] == [0.5]
 
 
-def test_the_numbers_of_several_files_are_limited_together():
+def test_total_size_of_several_files_is_limited():
     content = hostile_recordings.packed()
     assert recordings.parse(content, "a.lens", 360).numbers == 360
     with pytest.raises(UsageError, match=r"'a\.lens' has 360 numbers, and at most 359 can be opened"):
         recordings.parse(content, "a.lens", 359)
 
 
-def test_the_command_refuses_a_bad_file_with_one_line(tmp_path, capsys):
+def test_command_rejects_a_malformed_file(tmp_path, capsys):
     (tmp_path / "bad.lens").write_bytes(hostile_recordings.packed(b"[" * 100_000))
     assert main(["lens", str(tmp_path / "bad.lens")]) == 2
     assert capsys.readouterr().err == (

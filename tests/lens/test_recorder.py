@@ -32,7 +32,7 @@ def flat(named):
     return torch.cat([tensor.flatten() for tensor in named.values()]).double().numpy()
 
 
-def test_what_is_recorded_is_what_the_lens_shows(tmp_path):
+def test_lens_shows_recorded_steps(tmp_path):
     _, (g, row, other, true) = model_and_gradients()
     with Recorder(tmp_path / "my.lens", lr=0.2, seed=3) as recorder:
         recorder.snap(g, [[row, other]], true_past=[true], sizes=[[3, 1]], step=7)
@@ -50,7 +50,7 @@ def test_what_is_recorded_is_what_the_lens_shows(tmp_path):
     assert steps.steps.tolist() == [7]
 
 
-def test_without_true_gradients_a_step_is_judged_by_its_batch_and_the_mean_of_the_memory(tmp_path):
+def test_batch_and_memory_mean_replace_missing_true_gradients(tmp_path):
     _, (g, row, other, third) = model_and_gradients()
     with Recorder(tmp_path / "my.lens") as recorder:
         recorder.snap(g, [[row, other], [third, g]], sizes=[[3, 1], [1, 1]])
@@ -61,7 +61,7 @@ def test_without_true_gradients_a_step_is_judged_by_its_batch_and_the_mean_of_th
     np.testing.assert_allclose(gram, rows @ rows.T, rtol=1e-4, atol=1e-7)
 
 
-def test_a_gradient_that_is_none_or_left_out_is_zero(tmp_path):
+def test_missing_gradient_is_zero(tmp_path):
     _, (g, row, *_) = model_and_gradients()
     without = {name: None if name == "0.weight" else tensor for name, tensor in row.items() if name != "0.bias"}
     with Recorder(tmp_path / "my.lens") as recorder:
@@ -71,7 +71,7 @@ def test_a_gradient_that_is_none_or_left_out_is_zero(tmp_path):
     assert (gram[:2, 0, 0] > 0).all()
 
 
-def test_arrays_and_names_without_a_dot_are_taken(tmp_path):
+def test_numpy_arrays_and_undotted_names_are_accepted(tmp_path):
     g, row = np.random.default_rng(0).normal(size=(2, 3, 4))
     with Recorder(tmp_path / "my.lens") as recorder:
         recorder.snap({"weight": g}, [{"weight": row}])
@@ -80,7 +80,7 @@ def test_arrays_and_names_without_a_dot_are_taken(tmp_path):
     assert recording.snapshots[0].gram[0, 0, 3] == pytest.approx((g * row).sum(), rel=1e-5)
 
 
-def test_tensors_of_a_layer_are_put_together(tmp_path):
+def test_tensors_are_grouped_by_layer(tmp_path):
     names = ["model.weight", "head.weight", "model.bias"]
     with Recorder(tmp_path / "my.lens") as recorder:
         g = {name: torch.full((2,), i + 1.0) for i, name in enumerate(names)}
@@ -90,7 +90,7 @@ def test_tensors_of_a_layer_are_put_together(tmp_path):
     assert recording.snapshots[0].gram[:, 0, 3].tolist() == pytest.approx([2, 6, 4])
 
 
-def test_gradients_are_taken_without_a_change_of_the_model():
+def test_recording_does_not_change_the_model():
     model, _ = model_and_gradients(0)
     loss = (model(torch.randn(8, 6)) ** 2).mean()
     found = named_gradients(model, loss)
@@ -100,7 +100,7 @@ def test_gradients_are_taken_without_a_change_of_the_model():
         torch.testing.assert_close(found[name], p.grad)
 
 
-def test_what_was_recorded_before_an_error_is_kept(tmp_path):
+def test_recording_survives_an_exception(tmp_path):
     _, (g, row, *_) = model_and_gradients()
     with suppress(ZeroDivisionError), Recorder(tmp_path / "my.lens") as recorder:
         recorder.snap(g, [row])
@@ -131,13 +131,13 @@ def test_what_was_recorded_before_an_error_is_kept(tmp_path):
         (lambda r, g: (r.snap(g, [g]), r.snap({"0.bias": torch.ones(9)}, [g])), r"'0.bias' has the shape \(9,\)"),
     ],
 )
-def test_a_wrong_call_is_one_sentence(tmp_path, call, sentence):
+def test_invalid_call_is_rejected(tmp_path, call, sentence):
     _, (g, *_) = model_and_gradients(1)
     with pytest.raises(UsageError, match=sentence):
         call(Recorder(tmp_path / "my.lens"), g)
 
 
-def test_a_file_that_cannot_be_written_is_told_at_once(tmp_path):
+def test_unwritable_file_is_rejected_immediately(tmp_path):
     with pytest.raises(UsageError, match="it cannot be written: No such file or directory"):
         Recorder(tmp_path / "missing" / "my.lens")
 
@@ -200,7 +200,7 @@ def altered(content, **changes):
         ),
     ],
 )
-def test_a_file_that_is_damaged_or_of_a_later_version_is_one_sentence(tmp_path, content, damage, sentence):
+def test_damaged_or_newer_file_is_rejected(tmp_path, content, damage, sentence):
     path = tmp_path / "bad.lens"
     path.write_bytes(damage(content))
     with pytest.raises(UsageError) as raised:
@@ -208,13 +208,13 @@ def test_a_file_that_is_damaged_or_of_a_later_version_is_one_sentence(tmp_path, 
     assert str(raised.value) == f"{str(path)!r} {sentence}"
 
 
-def test_the_settings_of_a_run_are_kept_in_its_file(tmp_path, content):
+def test_run_settings_are_stored_in_the_file(tmp_path, content):
     used = {"modules": {"0": 0, "3": 1}, "strength": (0.5, 0.1), "trigger": "always", "ridge": 0.0}
     (tmp_path / "my.lens").write_bytes(altered(content, used=used))
     assert recordings.read(tmp_path / "my.lens").used == used
 
 
-def test_nothing_is_recorded_that_could_not_be_opened(tmp_path, monkeypatch):
+def test_recording_beyond_the_limits_is_rejected(tmp_path, monkeypatch):
     _, (g, row, *_) = model_and_gradients()
     with pytest.raises(UsageError, match="has 1,004 rows in a Gram matrix, and at most 1,000 can be opened"):
         Recorder(tmp_path / "wide.lens").snap(g, [[row] * 1001])
@@ -227,7 +227,7 @@ def test_nothing_is_recorded_that_could_not_be_opened(tmp_path, monkeypatch):
     assert len(recordings.read(tmp_path / "my.lens").snapshots) == 2
 
 
-def test_a_missing_or_empty_recording_is_one_sentence(tmp_path):
+def test_missing_or_empty_recording_is_rejected(tmp_path):
     with pytest.raises(UsageError, match="cannot be read: No such file or directory"):
         recordings.read(tmp_path / "none.lens")
     with Recorder(tmp_path / "empty.lens"):

@@ -38,14 +38,14 @@ def allowed(direction, G, d=0):
 
 
 @given(problems())
-def test_gem_never_moves_against_a_memory(problem):
+def test_gem_never_conflicts_with_memory(problem):
     g, G = problem
     direction = project(g, G, strength=0.0)
     assert (G @ direction.z >= -allowed(direction, G)).all()
 
 
 @given(problems(), partitions())
-def test_p_mgem_never_moves_against_a_memory_in_any_module(problem, modules):
+def test_p_mgem_never_conflicts_with_memory_in_any_module(problem, modules):
     g, G = problem
     direction = project(g, G, modules=modules, strength=0.0)
     for d, module in enumerate(modules):
@@ -65,7 +65,7 @@ def test_p_mgem_is_gem_module_by_module(problem, modules, q, solver, trigger):
 
 
 @given(problems(most_rows=1), partitions(), st.floats(0, 5))
-def test_p_mgem_remembers_more_than_memory_strength_and_that_more_than_gem(problem, modules, margin):
+def test_p_mgem_loss_decrease_on_past_exceeds_memory_strength_and_gem(problem, modules, margin):
     """Proposition 2, the half that is true: p-mGEM with one past task, margins that add up to GEM's."""
     g, G = problem
     knobs = {"strength_kind": "margin", "trigger": "always"}
@@ -120,7 +120,7 @@ def test_a_module_may_be_several_slices(problem, modules):
 
 
 @given(problems(), strengths)
-def test_nothing_changes_where_nothing_is_violated(problem, q):
+def test_gradient_is_unchanged_without_violation(problem, q):
     g, G = problem
     agreeing = G * torch.where(G @ g < 0, -1.0, 1.0)[:, None]
     assert torch.equal(project(g, agreeing, strength=q, trigger="violation").z, g)
@@ -163,7 +163,7 @@ def test_degenerate_rows_give_a_finite_direction(kind, dtype, solver, strength_k
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "200 rows"])
-def test_degenerate_rows_are_still_not_moved_against(kind):
+def test_degenerate_rows_are_not_violated(kind):
     g = torch.randn(P, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
     G = rows_of(kind, torch.float64)
     z = project(g, G).z
@@ -177,7 +177,7 @@ def test_one_parameter_and_one_row():
     assert d.v[0, 0] == pytest.approx(0.5)
 
 
-def test_whole_numbers_and_mixed_precisions_are_taken_as_they_are_meant():
+def test_integers_and_mixed_precisions_are_converted():
     exact = project(torch.tensor([-1.0, 1.0]), torch.tensor([[1.0, 0.0]]))
     whole = project(torch.tensor([-1, 1]), torch.tensor([[1, 0]]))
     mixed = project(torch.tensor([-1.0, 1.0], dtype=torch.float64), torch.tensor([[1.0, 0.0]], requires_grad=True))
@@ -186,13 +186,13 @@ def test_whole_numbers_and_mixed_precisions_are_taken_as_they_are_meant():
     assert not mixed.z.requires_grad
 
 
-def test_rows_of_zeros_restrict_nothing():
+def test_zero_rows_have_no_effect():
     g = torch.randn(P)
     assert torch.equal(project(g, torch.zeros(3, P), trigger="always").z, g)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_rows_that_are_not_finite_are_a_clear_error(bad):
+def test_nonfinite_rows_are_rejected(bad):
     G = torch.ones(2, 4)
     G[1, 2] = bad
     with pytest.raises(FloatingPointError, match="not finite"):
@@ -209,13 +209,13 @@ def test_rows_that_are_not_finite_are_a_clear_error(bad):
         (torch.ones(2, 4), [slice(None), []], "a module is empty"),
     ],
 )
-def test_shapes_that_do_not_fit_are_a_clear_error(rows, modules, sentence):
+def test_invalid_shapes_are_rejected(rows, modules, sentence):
     with pytest.raises(ValueError, match=sentence):
         project(torch.ones(4), rows, modules=modules)
 
 
 @given(problems(most_rows=16), partitions(), strengths, st.sampled_from(["violation", "always"]))
-def test_products_that_a_gpu_computes_together_give_the_same_direction(problem, modules, q, trigger):
+def test_gpu_code_path_gives_the_same_direction(problem, modules, q, trigger):
     g, G = problem
     knobs = {"modules": modules, "strength": q, "trigger": trigger}
     lazy = project(g, G, **knobs)
@@ -227,10 +227,10 @@ def test_products_that_a_gpu_computes_together_give_the_same_direction(problem, 
 
 
 @given(problems(most_rows=50))
-def test_a_gram_matrix_in_panels_is_that_of_all_rows(problem):
+def test_gram_matrix_in_panels_equals_full_product(problem):
     _, G = problem
     torch.testing.assert_close(gram(G), G @ G.T)
 
 
-def test_tensors_side_by_side_share_a_slice():
+def test_adjacent_tensors_share_a_slice():
     assert module_slices([4, 2, 3, 1], [0, 0, 1, 0]) == [[slice(0, 6), slice(9, 10)], [slice(6, 9)]]

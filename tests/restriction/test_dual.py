@@ -35,7 +35,7 @@ def test_exact_solution_meets_the_kkt_conditions(problem):
 
 
 @given(problems())
-def test_exact_solution_is_that_of_an_independent_solver(problem):
+def test_exact_solution_equals_that_of_an_independent_solver(problem):
     g, G, q = problem
     v = solve_module(G @ G.T, G @ g, g @ g, always(strength=q)).v
     other = lsq_linear(G.T, -g, bounds=(q, np.inf), method="bvls", tol=1e-14).x
@@ -43,7 +43,7 @@ def test_exact_solution_is_that_of_an_independent_solver(problem):
 
 
 @given(problems())
-def test_default_ridge_is_too_small_to_be_seen(problem):
+def test_default_ridge_effect_is_negligible(problem):
     g, G, q = problem
     v = solve_module(G @ G.T, G @ g, g @ g, Restriction(strength=q, trigger="always")).v
     other = lsq_linear(G.T, -g, bounds=(q, np.inf), method="bvls", tol=1e-14).x
@@ -71,7 +71,7 @@ def test_approx_is_exact_for_orthogonal_rows(problem):
 
 
 @given(problems())
-def test_approx_is_the_papers_closed_form(problem):
+def test_approx_equals_the_closed_form_of_the_paper(problem):
     g, G, q = problem
     A, b = G @ G.T, G @ g
     expected = np.array([max(-b_c / A_cc, q) for A_cc, b_c in zip(A.diagonal(), b, strict=True)])
@@ -79,7 +79,7 @@ def test_approx_is_the_papers_closed_form(problem):
 
 
 @given(problems())
-def test_trigger_violation_leaves_an_agreeing_gradient_alone(problem):
+def test_trigger_violation_keeps_a_gradient_without_conflict(problem):
     g, G, q = problem
     G *= np.where(G @ g < 0, -1.0, 1.0)[:, None]
     dual = solve_module(G @ G.T, G @ g, g @ g, Restriction(strength=q, trigger="violation"))
@@ -106,7 +106,7 @@ def test_at_strength_zero_the_length_of_a_row_does_not_matter(problem, exponent)
     np.testing.assert_allclose(z[0], z[1], atol=1e-5)
 
 
-def test_a_margin_not_met_is_a_violation():
+def test_unmet_margin_is_a_violation():
     knobs = Restriction(strength=1.5, strength_kind="margin", trigger="violation")
     dual = solve_module(np.eye(1), np.array([1.0]), 1.0, knobs)  # ⟨ĝ, g⟩ = 1 is positive, but less than the margin
     assert dual.violated
@@ -134,14 +134,14 @@ def test_strength_may_differ_per_row():
     np.testing.assert_allclose(solve_module(A, b, 3.0, always(strength=[0.0, 0.5, 2.0])).v, [0.0, 0.5, 2.0])
 
 
-def test_absolute_ridge_is_gems_own():
+def test_absolute_ridge_equals_that_of_gems_code():
     """One row, one violation: v = −b / (A + 1e-3), as in GEM's code."""
     absolute = Restriction(strength=0.0, ridge=1e-3, ridge_kind="absolute")
     v = solve_module(np.array([[4.0]]), np.array([-2.0]), 1.0, absolute).v
     assert v[0] == pytest.approx(2.0 / 4.001, rel=1e-12)
 
 
-def test_not_finite_gram_is_an_error():
+def test_nonfinite_gram_matrix_is_rejected():
     with pytest.raises(FloatingPointError, match="not finite"):
         solve_module(np.array([[np.nan]]), np.array([1.0]), 1.0, Restriction())
 
@@ -163,7 +163,7 @@ def test_the_gram_matrix_is_computed_only_for_modules_that_are_restricted(trigge
 
 @pytest.mark.parametrize("solver", ["exact", "approx"])
 @pytest.mark.parametrize("product", [-1e-13, 1e-13])
-def test_rounding_errors_are_no_violation(solver, product):
+def test_rounding_errors_are_not_violations(solver, product):
     """g and a row that are orthogonal but for rounding: the sign of their product must not decide."""
     restriction = Restriction(strength=2.0, solver=solver)
     dual = solve_module(np.array([[4.0]]), np.array([product]), 1.0, restriction)

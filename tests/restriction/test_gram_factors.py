@@ -11,7 +11,7 @@ def gram_of(rows):
 
 
 @pytest.mark.parametrize("parameters", [1, 3, 200])
-def test_every_row_keeps_its_length_and_its_angles(parameters):
+def test_packing_preserves_lengths_and_angles(parameters):
     """Also where rows differ in length by many orders, and where there are more of them than parameters."""
     rng = np.random.default_rng(parameters)
     rows = rng.normal(size=(9, parameters)) * 10.0 ** rng.integers(-12, 12, (9, 1))
@@ -20,7 +20,7 @@ def test_every_row_keeps_its_length_and_its_angles(parameters):
     np.testing.assert_allclose(back / lengths / lengths[:, None], rows @ rows.T / lengths / lengths[:, None], atol=1e-6)
 
 
-def test_what_little_two_opposite_rows_have_in_common_is_kept():
+def test_packing_preserves_the_sum_of_nearly_opposite_rows():
     """A cut of small eigenvalues would lose it, and with it the only direction that both allow."""
     row, other = np.eye(5)[:2]
     rows = np.stack([row + 3e-4 * other, -row + 3e-4 * other])
@@ -28,13 +28,13 @@ def test_what_little_two_opposite_rows_have_in_common_is_kept():
     assert both @ unpack(pack(gram_of(rows)))[0] @ both == pytest.approx(4 * 9e-8, rel=1e-3)
 
 
-def test_the_matrix_of_a_factor_has_no_eigenvalue_below_zero():
+def test_unpacked_matrix_is_positive_semidefinite():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(1, 100)) + 1e-6 * rng.normal(size=(12, 100))
     assert np.linalg.eigvalsh(unpack(pack(gram_of(rows)))[0]).min() > -1e-13 * 12 * 100
 
 
-def test_rows_of_zeros_stay_zeros():
+def test_zero_rows_stay_zero():
     rows = np.random.default_rng(0).normal(size=(4, 10))
     rows[2] = 0
     back = unpack(pack(gram_of(rows)))[0]
@@ -44,7 +44,7 @@ def test_rows_of_zeros_stay_zeros():
 
 @pytest.mark.parametrize("kept", [lambda gram: unpack(pack(gram)), without_noise], ids=["factors", "matrices"])
 @pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_gradients_that_are_not_finite_are_nan_and_spoil_no_other_tensor(kept, value):
+def test_nonfinite_gradients_are_nan_only_in_their_tensor(kept, value):
     fine = np.eye(3)
     broken = np.full((3, 3), value)
     back = kept(np.stack([broken, fine]))
@@ -52,5 +52,5 @@ def test_gradients_that_are_not_finite_are_nan_and_spoil_no_other_tensor(kept, v
     np.testing.assert_allclose(back[1], fine, atol=1e-6)
 
 
-def test_the_number_of_rows_follows_from_the_length_of_a_triangle():
+def test_number_of_rows_from_packed_length():
     assert [rows_of(M * (M + 1) // 2) for M in range(1, 300)] == list(range(1, 300))

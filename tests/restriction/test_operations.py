@@ -24,7 +24,7 @@ def counted(past, **fields):
 
 
 @pytest.mark.parametrize("fields", [{}, {"modules": 4}, {"splits": 2}, {"trigger": "violation"}], ids=str)
-def test_a_step_of_gem_on_the_mlp_has_few_operations_whatever_the_number_of_past_tasks(fields):
+def test_mlp_step_operations_do_not_depend_on_past_tasks(fields):
     counts = [counted(past, **fields) for past in (1, 4, 9, 19)]
     assert {one.transfers for one in counts} == {1}
     if "trigger" not in fields:  # a step that is not restricted has fewer
@@ -32,7 +32,7 @@ def test_a_step_of_gem_on_the_mlp_has_few_operations_whatever_the_number_of_past
     assert max(one.operations for one in counts) <= 120
 
 
-def test_a_step_of_gem_on_convolutions_has_as_many_operations_for_any_number_of_past_tasks():
+def test_convolution_step_operations_do_not_depend_on_past_tasks():
     counts = [counted(past, benchmark="mnist5k-split") for past in (2, 3, 4)]
     assert len({one.operations for one in counts}) == 1
     assert {one.transfers for one in counts} == {1}
@@ -45,11 +45,11 @@ def test_a_step_without_constraints_transfers_nothing(method, benchmark):
 
 
 @pytest.mark.parametrize("fields", [{"method": "agem"}, {"step_length": "gradient"}], ids=str)
-def test_other_steps_with_constraints_transfer_their_products_only(fields):
+def test_constrained_steps_transfer_only_inner_products(fields):
     assert counted(1, **fields).transfers == 1
 
 
-def test_a_transfer_is_noticed():
+def test_transfers_are_detected():
     t = torch.ones(3)
     for read in (
         lambda: t.sum().item(),
@@ -69,7 +69,7 @@ def test_losses_are_read_once_per_event(monkeypatch):
     assert sum(isinstance(event, Stepped) for event in events) == 20
 
 
-def test_a_loss_that_is_not_finite_is_noticed_when_the_event_is_due(monkeypatch):
+def test_nonfinite_loss_is_detected_at_the_next_event(monkeypatch):
     observe, calls = learners._learner.Learner.observe, []
 
     def watch(one, task, step, indices):
@@ -88,7 +88,7 @@ def test_a_loss_that_is_not_finite_is_noticed_when_the_event_is_due(monkeypatch)
     assert not any(isinstance(event, Stepped) for event in events)
 
 
-def test_a_loss_that_is_not_finite_is_noticed_before_anything_is_saved(monkeypatch):
+def test_nonfinite_loss_is_detected_before_saving(monkeypatch):
     observe, saved = learners._learner.Learner.observe, []
 
     def watch(one, task, step, indices):

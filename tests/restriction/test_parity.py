@@ -76,25 +76,25 @@ def test_201_steps_over_3_tasks_give_the_weights_of_the_published_algorithm(benc
     assert difference < 1e-4
 
 
-def test_with_one_module_and_one_split_every_member_of_the_family_is_gem_to_the_last_bit():
+def test_one_module_and_one_split_is_bit_identical_to_gem():
     gem = vector(trained().learner.network)
     whole = {"fc1": 0, "fc2": 0, "fc3": 0}
     for fields in ({"modules": whole}, {"split_by": "class"}, {"split_by": "order"}):
         assert torch.equal(vector(trained(**fields).learner.network), gem), fields
 
 
-def test_finer_restrictions_are_not_gem():
+def test_finer_restrictions_differ_from_gem():
     gem = vector(trained().learner.network)
     for fields in ({"modules": 3}, {"splits": 2}, {"solver": "approx", "strength": 0.0}, {"trigger": "always"}):
         assert not torch.equal(vector(trained(**fields).learner.network), gem), fields
 
 
-def test_a_strength_per_past_task_of_equal_values_is_that_strength():
+def test_equal_strengths_per_task_equal_a_single_strength():
     gem = vector(trained().learner.network)
     assert torch.equal(vector(trained(strength=(0.5, 0.5)).learner.network), gem)
 
 
-def test_a_strength_per_past_task_is_that_tasks():
+def test_strength_per_past_task_applies_to_its_task():
     """Task 2 only knows task 1, so its first strength alone decides where the second task ends."""
     two = {"tasks": 2, "trigger": "always"}
     weak, strong = (vector(trained(**two, strength=(q,)).learner.network) for q in (0.0, 0.5))

@@ -12,7 +12,7 @@ MLP, CONV = networks.layers("mlp", (1, 28, 28), 10), networks.layers("conv-small
 RESNET = networks.layers("resnet18", (3, 32, 32), 100)
 
 
-def test_as_many_modules_as_layers_is_one_per_layer():
+def test_one_module_per_layer():
     assert modules(MLP, 3) == (0, 0, 1, 1, 2, 2)
     assert modules(CONV, 5) == (0, 1, 1, 2, 3, 3, 4, 4)  # convolutions have no bias
 
@@ -33,7 +33,7 @@ def every_division(sizes, groups):
     return [[sum(start <= i for start in cut) for i in range(n)] for cut in cuts]
 
 
-def test_the_sum_of_squared_group_sizes_is_as_small_as_possible_and_ties_are_resolved_the_same_way():
+def test_balance_minimises_squared_group_sizes_and_resolves_ties_consistently():
     generator = np.random.default_rng(0)
     for largest in (1, 3, 1000, 10**7):  # small numbers have many ties; the sums of all squares are exact
         for _ in range(60):
@@ -61,7 +61,7 @@ def slow_balance(sizes, groups):
     return group
 
 
-def test_networks_whose_squared_sizes_are_rounded_are_divided_as_before():
+def test_partitions_of_large_networks_are_stable_under_rounding():
     generator = np.random.default_rng(0)
     for i in range(200):
         sizes = generator.integers(0, 10 ** generator.integers(7, 13), generator.integers(1, 15))
@@ -70,7 +70,7 @@ def test_networks_whose_squared_sizes_are_rounded_are_divided_as_before():
         assert _balance(sizes, groups) == slow_balance(sizes, groups)
 
 
-def test_a_network_of_a_thousand_layers_is_divided_at_once():
+def test_partition_of_a_thousand_layers_is_fast():
     layers = [Layer(f"block{i}", {"weight": (i % 37 + 1, i % 11 + 1), "bias": (i % 37 + 1,)}) for i in range(1000)]
     start = time.process_time()
     for wanted in (2, 8, 500, "layers", 1500, "tensors"):
@@ -94,16 +94,16 @@ def test_every_count_up_to_the_tensors_gives_that_many_modules(layers):
 
 
 @pytest.mark.parametrize("wanted", [0, -1, 7])
-def test_an_impossible_count_is_an_error_that_tells_the_range(wanted):
+def test_module_count_out_of_range_is_rejected(wanted):
     with pytest.raises(ValueError, match="from 1 to 6"):
         modules(MLP, wanted)
 
 
-def test_a_mapping_may_name_layers_and_tensors():
+def test_mapping_accepts_layers_and_tensors():
     assert modules(MLP, {"fc1": 5, "fc2.weight": 5, "fc2.bias": 2, "fc3": 2}) == (0, 0, 0, 1, 1, 1)
 
 
-def test_a_mapping_may_name_what_several_names_begin_with():
+def test_mapping_accepts_name_prefixes():
     stages = {"conv1": 0, "bn1": 0, "layer1": 0, "layer2": 1, "layer3": 2, "layer4": 3, "fc": 3}
     tensors = [name for layer in RESNET for name in layer.tensors]
     expected = tuple(stages[name.split(".")[0]] for name in tensors)
@@ -111,7 +111,7 @@ def test_a_mapping_may_name_what_several_names_begin_with():
     assert simplest_modules(RESNET, expected) == stages
 
 
-def test_of_several_names_for_a_tensor_the_longest_counts():
+def test_longest_matching_name_wins():
     stages = {"conv1": 0, "bn1": 0, "layer1": 0, "layer2": 0, "layer3": 0, "layer4": 0, "fc": 0}
     finer = {"layer4.1.bn2.bias": 2, "layer4.1": 1, **stages}
     found = dict(zip((name for layer in RESNET for name in layer.tensors), modules(RESNET, finer), strict=True))
@@ -121,7 +121,7 @@ def test_of_several_names_for_a_tensor_the_longest_counts():
     assert modules(RESNET, simplest_modules(RESNET, tuple(found.values()))) == tuple(found.values())
 
 
-def test_a_name_begins_with_whole_parts_only():
+def test_prefixes_match_whole_name_parts_only():
     with pytest.raises(
         ValueError, match="'layer' is no layer or tensor of this network; its parts are conv1, bn1, layer1,"
     ):
@@ -129,7 +129,7 @@ def test_a_name_begins_with_whole_parts_only():
 
 
 @pytest.mark.parametrize("layers", [MLP, CONV, RESNET])
-def test_a_module_for_each_layer_or_tensor_is_also_a_number_of_modules(layers):
+def test_layers_and_tensors_equal_module_counts(layers):
     tensors = sum(len(layer.tensors) for layer in layers)
     assert modules(layers, "layers") == modules(layers, len(layers))
     assert modules(layers, "tensors") == tuple(range(tensors))
@@ -140,7 +140,7 @@ def test_a_module_for_each_layer_or_tensor_is_also_a_number_of_modules(layers):
 @pytest.mark.parametrize(
     ("mapping", "sentence"), [({"fc1": 0, "fc2": 0}, "'fc3.weight' is in no module"), ({"fc9": 0}, "'fc9' is no layer")]
 )
-def test_a_mapping_that_does_not_fit_is_a_clear_error(mapping, sentence):
+def test_invalid_mapping_is_rejected(mapping, sentence):
     with pytest.raises(ValueError, match=sentence):
         modules(MLP, mapping)
 
@@ -150,7 +150,7 @@ LABELS = np.repeat(np.arange(5), [9, 3, 4, 2, 6])
 
 @pytest.mark.parametrize("by", ["random", "class", "order"])
 @pytest.mark.parametrize("wanted", [1, 2, 3, 5])
-def test_splits_share_out_every_sample_once(by, wanted):
+def test_splits_contain_every_sample_once(by, wanted):
     parts = splits(LABELS, wanted, by, np.random.default_rng(0))
     assert len(parts) == wanted
     assert sorted(np.concatenate(parts)) == list(range(len(LABELS)))
@@ -175,6 +175,6 @@ def test_random_splits_follow_the_generator():
 
 
 @pytest.mark.parametrize(("wanted", "by"), [(25, "random"), (0, "order"), (6, "class")])
-def test_more_splits_than_there_is_to_split_is_an_error(wanted, by):
+def test_too_many_splits_are_rejected(wanted, by):
     with pytest.raises(ValueError, match="must be"):
         splits(LABELS, wanted, by, np.random.default_rng(0))

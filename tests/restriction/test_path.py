@@ -30,7 +30,7 @@ def rows_of(kind, C, rng):
 @pytest.mark.parametrize("C", [2, 6, 19])
 @pytest.mark.parametrize("strength_kind", ["dual-floor", "margin"])
 @pytest.mark.parametrize("kind", ["random", "nearly parallel", "duplicate", "opposite", "scaled", "zero", "tied"])
-def test_the_path_is_the_solution_at_every_strength(kind, strength_kind, C):
+def test_path_equals_the_solution_at_every_strength(kind, strength_kind, C):
     rng = np.random.default_rng(C)
     G, weights = rows_of(kind, C, rng), rng.uniform(0.2, 1, C)
     g = np.full((PROBLEMS, P), -1.0) if kind == "tied" else rng.normal(size=(PROBLEMS, P))
@@ -46,7 +46,7 @@ def test_the_path_is_the_solution_at_every_strength(kind, strength_kind, C):
 
 
 @pytest.mark.parametrize(("ridge", "ridge_kind"), [(1e-3, "absolute"), (1e-2, "relative"), (0.0, "relative")])
-def test_the_path_has_the_ridge_of_the_solver(ridge, ridge_kind):
+def test_path_uses_the_ridge_of_the_solver(ridge, ridge_kind):
     rng = np.random.default_rng(0)
     G, g = rng.normal(size=(PROBLEMS, 4, P)), rng.normal(size=(PROBLEMS, P))
     A, b = G @ G.swapaxes(1, 2), (G @ g[:, :, None])[:, :, 0]
@@ -55,7 +55,7 @@ def test_the_path_has_the_ridge_of_the_solver(ridge, ridge_kind):
         np.testing.assert_allclose(v[i, 0], exact(A[i], b[i], np.full(4, 0.3), ridge, ridge_kind)[0], rtol=1e-6, atol=1e-9)
 
 
-def test_between_two_breakpoints_v_is_linear_and_at_them_it_does_not_jump():
+def test_path_is_continuous_and_piecewise_linear():
     rng = np.random.default_rng(1)
     G, g = rng.normal(size=(PROBLEMS, 6, P)), rng.normal(size=(PROBLEMS, P))
     found = paths(G @ G.swapaxes(1, 2), (G @ g[:, :, None])[:, :, 0], np.ones(6), Restriction())

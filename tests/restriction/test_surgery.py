@@ -29,7 +29,7 @@ def in_order(monkeypatch):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n", [2, 3, 6])
 @pytest.mark.parametrize("rule", ["pcgrad", "mgda", "cagrad", "upgrad"])
-def test_the_rule_is_that_of_torchjd(rule, n, seed, monkeypatch):
+def test_rule_equals_torchjd(rule, n, seed, monkeypatch):
     """PCGrad in the order that we take. The others differ by what TorchJD adds: a ridge, or a search that ends early."""
     in_order(monkeypatch)
     theirs = {
@@ -46,7 +46,7 @@ def test_the_rule_is_that_of_torchjd(rule, n, seed, monkeypatch):
         assert np.linalg.norm(found) <= np.linalg.norm(expected) * (1 + 1e-9)
 
 
-def test_agem_removes_what_goes_against_the_mean_of_the_memory():
+def test_agem_removes_the_conflict_with_the_memory_mean():
     for seed in range(10):
         J = gradients(seed)
         memory, z = J[1:].mean(0), direction("agem", J)
@@ -57,7 +57,7 @@ def test_agem_removes_what_goes_against_the_mean_of_the_memory():
             np.testing.assert_allclose(np.linalg.norm(z) ** 2, J[0] @ z, rtol=1e-9)  # a projection
 
 
-def test_agem_weighs_the_parts_of_the_memory_by_their_samples():
+def test_agem_weights_memory_rows_by_sample_count():
     J = gradients(3)
     J[0] = -(0.8 * J[1] + 0.1 * J[2] + 0.1 * J[3])
     w = RULES["agem"].weights(J @ J.T, np.array([0.8, 0.1, 0.1]), 0.0)
@@ -65,14 +65,14 @@ def test_agem_weighs_the_parts_of_the_memory_by_their_samples():
 
 
 @pytest.mark.parametrize("rule", ["mgda", "upgrad"])
-def test_no_gradient_is_moved_against(rule):
+def test_direction_conflicts_with_no_gradient(rule):
     for seed in range(10):
         J = gradients(seed)
         z = direction(rule, J)
         assert (J @ z >= -1e-4 * np.linalg.norm(J, axis=1).max() ** 2).all()
 
 
-def test_cagrad_stays_within_its_radius_and_with_none_is_the_mean():
+def test_cagrad_stays_within_its_radius_and_radius_zero_is_the_mean():
     for seed in range(10):
         J = gradients(seed)
         mean = J.mean(0)
@@ -101,7 +101,7 @@ def test_degenerate_gradients_give_finite_weights(rule, kind):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_lens_applies_a_rule_module_by_module(rule):
+def test_lens_applies_rules_per_module(rule):
     one = record("mlp", 1)
     found = answers(steps_of(one.recording, 2), [Restriction("layers", splits=2, strength=0.4, rule=rule)])
     vectors, sizes = torch.stack(one.vectors[0]).numpy(), one.recording.snapshots[0].sizes

@@ -1,8 +1,8 @@
 """Sweeps of lines that do not differ: simulated, and real ones whose labels are shuffled within seeds.
 
-`equal_sweeps.csv` has trained runs: GEM, d-mGEM(2) and d-mGEM(6) on three tasks of mnist5k-rotations (100 steps, 240 samples
-of memory, a tenth of the images held out) with six strengths and twelve seeds, for both triggers (`violation` with free
-step length, `always` with that of the gradient).
+`equal_sweeps.csv` has trained runs: GEM, d-mGEM(2) and d-mGEM(6) on three tasks of mnist5k-rotations (100 steps, 240
+samples of memory, a tenth of the images held out) with six strengths and twelve seeds, for both triggers (`violation` with
+free step length, `always` with that of the gradient).
 """
 
 from functools import cache
