@@ -63,7 +63,7 @@ def finish(store, spec, acc) -> None:
         db.execute(f"UPDATE runs SET {values}, acc = ? + json_extract(config, '$.seed')", (acc,))
 
 
-def test_the_paper_ours_and_the_users_runs_stand_side_by_side_with_their_differences(store, shipped):
+def test_paper_published_and_user_results_are_compared(store, shipped):
     published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", seed, 83.0 + 0.1 * seed) for seed in (0, 1, 2)])
     finish(store, SweepSpec(base={**TABLE.paper, **ROWS["GEM"].fields, "strength": 1.0}, grid={"seed": [0, 1]}), 80.0)
     cells = shown(open_paper())
@@ -76,13 +76,13 @@ def test_the_paper_ours_and_the_users_runs_stand_side_by_side_with_their_differe
     assert ("EWC", "ours") not in cells
 
 
-def test_a_single_seed_has_no_error_and_nothing_is_claimed_of_it(store, shipped):
+def test_single_seed_has_no_error_and_no_verdict(store, shipped):
     published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", 0, 10.0)])
     cell = shown(open_paper())["GEM", "ours"]["acc_difference"]
     assert (cell["text"], cell["bold"]) == ("−70.54", False)
 
 
-def test_at_the_short_scale_it_is_said_what_is_cut_and_no_difference_is_marked(store, shipped):
+def test_short_scale_is_explained_and_marks_no_difference(store, shipped):
     lines = [result("GEM", seed, 10.0 + seed, "short") for seed in (0, 1)]
     published.append(shipped / f"{TABLE.name}.jsonl", lines)
     words = texts(open_paper())
@@ -108,14 +108,14 @@ def test_rows_are_compared_with_gem_within_seeds(store, shipped):
     assert "More ACC than GEM: d-GEM +0.50 (95 % CI +0.50 to +0.50, 4 seeds)." in words
 
 
-def test_every_table_can_be_chosen_and_its_printed_numbers_are_there(store):
+def test_every_table_shows_its_printed_numbers(store):
     for table in TABLES.values():
         page = open_paper(table=table.title)
         assert {label for label, _ in shown(page)} == {row.label for row in table.rows}
         assert not table.rows[0].acc or f"{table.rows[0].acc.mean:.2f}" in tables(page)
 
 
-def test_the_contradictory_numbers_are_marked_and_explained(store):
+def test_contradictory_numbers_are_marked_and_explained(store):
     page = open_paper()
     cells = shown(page)
     flagged = [key for key in cells if cells[key]["method"]["text"].endswith("†")]
@@ -123,7 +123,7 @@ def test_the_contradictory_numbers_are_marked_and_explained(store):
     assert "81.17, but the paper prints" in texts(page)
 
 
-def test_it_is_said_which_settings_were_chosen_and_on_which_seeds(store, shipped):
+def test_chosen_settings_and_validation_seeds_are_named(store, shipped):
     lines = [result("GEM", 0, acc, strength=q) for acc, q in ((70.0, 0.3), (80.0, 1.0))]
     published.append(shipped / f"{TABLE.name}.jsonl", [*lines, result("GEM", 1, 81.0, strength=1.0)])
     page = open_paper()
@@ -142,13 +142,13 @@ def button(page, label):
     return next(one for one in page.button if one.label == label)
 
 
-def test_every_method_has_one_button_to_run_it(store):
+def test_every_method_has_one_run_button(store):
     cells = shown(open_paper())
     with_button = [label for (label, _), row in cells.items() if row["run"]["text"]]
     assert with_button == [row.label for row in TABLE.rows]
 
 
-def test_run_this_launches_the_sweep_of_the_row_and_shows_it_on_explore(store):
+def test_run_button_launches_the_row_and_shows_it_on_explore(store):
     runs = len(sweep_of(TABLE, "short", [ROWS["GEM"]]).runs())
     page = press(open_paper(), "GEM")
     assert f"**{runs} runs**" in texts(page)
@@ -161,7 +161,7 @@ def test_run_this_launches_the_sweep_of_the_row_and_shows_it_on_explore(store):
     assert f"GEM of a table launched: {runs} runs" in page.toast[0].value
 
 
-def test_a_sweep_with_exactly_these_runs_is_shown_instead_of_a_second_one(store):
+def test_existing_sweep_with_the_same_runs_is_shown(store):
     store.submit(sweep_of(TABLE, "short", [ROWS["GEM"]]))
     page = press(open_paper(), "GEM")
     button(page, "Launch").click().run()
@@ -169,7 +169,7 @@ def test_a_sweep_with_exactly_these_runs_is_shown_instead_of_a_second_one(store)
     assert "has exactly these runs already" in page.toast[0].value
 
 
-def test_the_whole_table_can_be_run(store):
+def test_whole_table_can_be_launched(store):
     page = open_paper(scale="short")
     button(page, "Run this table").click().run()
     runs = len(sweep_of(TABLE, "short").runs())
@@ -184,7 +184,7 @@ def test_days_must_be_confirmed(store, monkeypatch):
     assert not button(page, "Launch").disabled
 
 
-def test_missing_data_is_one_sentence_and_nothing_can_be_run(store, monkeypatch):
+def test_missing_data_is_reported_and_disables_launching(store, monkeypatch):
     sentence = "mnist-permutations needs MNIST, which is not there; get it with: mgem data fetch mnist."
     monkeypatch.setattr(Benchmark, "missing", lambda self, domains=(), thorough=False: sentence)
     page = open_paper()
@@ -194,7 +194,7 @@ def test_missing_data_is_one_sentence_and_nothing_can_be_run(store, monkeypatch)
     assert button(press(page, "GEM"), "Launch").disabled
 
 
-def test_figures_without_results_say_so_and_offer_their_preset_if_there_is_one(store, monkeypatch):
+def test_figure_without_results_offers_its_preset(store, monkeypatch):
     monkeypatch.setitem(PRESETS, "figure-2", Preset("Figure 2", "its runs", SPEC))
     monkeypatch.delitem(PRESETS, "figure-3", raising=False)
     page = open_paper()
@@ -206,7 +206,7 @@ def test_figures_without_results_say_so_and_offer_their_preset_if_there_is_one(s
     assert "**4 runs**" in texts(page)
 
 
-def test_figures_are_drawn_from_what_comes_with_the_tool(store, shipped, tmp_path):
+def test_figures_are_drawn_from_published_results(store, shipped, tmp_path):
     trained = trained_store(tmp_path / "trained" / "runs.db")
     for name in ("figure-2", "figure-3", "figure-4"):
         published.append(shipped / f"{name}.jsonl", published.pack(trained))
@@ -237,13 +237,13 @@ def test_images_of_the_domains_are_read_when_asked_for(store, monkeypatch):
     assert page.get("image")
 
 
-def test_it_is_said_where_every_step_of_a_figure_is_restricted(store, shipped, tmp_path):
+def test_restriction_at_every_step_is_mentioned(store, shipped, tmp_path):
     spec = SweepSpec(base={**SPEC.base, "trigger": "always", "strength": 1.0})
     published.append(shipped / "figure-2.jsonl", published.pack(trained_store(tmp_path / "trained" / "runs.db", spec)))
     assert "learning rate 0.1, every step restricted." in texts(open_paper()).replace("\\", "")
 
 
-def test_a_figure_of_runs_that_were_not_probed_is_explained(store, shipped, tmp_path):
+def test_figure_without_probes_is_explained(store, shipped, tmp_path):
     spec = SweepSpec(base={**SPEC.base, "probe_every": 0})
     published.append(shipped / "figure-2.jsonl", published.pack(trained_store(tmp_path / "trained" / "runs.db", spec)))
     assert "Nothing to show yet: no run has probed task 1 in task 2" in texts(open_paper()).replace("\\", "")
@@ -264,5 +264,5 @@ def test_all_claims_are_shown(store):
         assert f"{claim.claim} **{finding.verdict.capitalize()}.**" in labels
 
 
-def test_figure_names_are_those_of_figures_that_exist():
+def test_figure_names_exist():
     assert all(figure.shown_by in paper_figures.FIGURES for figure in FIGURES.values() if figure.shown_by)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from people import check_for_everyone, finish, open_address, press, wait_until_still
+from people import check_accessibility, finish, open_address, press, wait_until_still
 from playwright.sync_api import expect
 
 from mgem_core.config.sweeps import SweepSpec
@@ -126,5 +126,5 @@ def test_accessibility(browser, server, store, address, scheme, width):
     page = open_address(context.new_page(), f"{server}/{address}")
     page.locator(".configurations tbody tr").first.wait_for()
     wait_until_still(page)
-    check_for_everyone(page)
+    check_accessibility(page)
     context.close()

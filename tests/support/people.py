@@ -41,7 +41,7 @@ def press(page: Page, name: str) -> None:
     button.click()
 
 
-def check_for_everyone(page: Page) -> None:
+def check_accessibility(page: Page) -> None:
     """Check that the page fits the screen and that axe-core finds no accessibility problem."""
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
     found = Axe().run(page).response["violations"]
