@@ -260,6 +260,7 @@ RAY_GRID = flags({"tasks": 3, "iterations": 500, "memory": 100, "probe_every": 2
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("ray")
 def test_losing_a_ray_node_gives_equal_numbers(home, tmp_path_factory):
     from ray.cluster_utils import Cluster
 
@@ -289,6 +290,7 @@ def test_losing_a_ray_node_gives_equal_numbers(home, tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("ray")
 def test_unreachable_ray_cluster_is_reported(home):
     command = chaos.mgem(home, "sweep", *flags(SHORT), "--ray", "127.0.0.1:1")
     assert command.wait(timeout=60) == 2

@@ -100,6 +100,7 @@ def test_runs_queued_before_an_update_resume_with_new_code(tmp_path, home):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("ray")
 def test_ray_node_with_other_code_is_refused(tmp_path, home):
     from ray.cluster_utils import Cluster
 
@@ -119,6 +120,7 @@ def test_ray_node_with_other_code_is_refused(tmp_path, home):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("ray")
 def test_different_pool_request_is_reported(tmp_path, home):
     one = Checkout(tmp_path / "one", home)
     live = ["sweep", *SMALL, "--iterations", "5000", "--seeds", "5,6,7,8", "--workers", "1", "--idle", "30", "--detach"]
