@@ -9,6 +9,7 @@ hypothesis.settings.load_profile("project")
 torch.set_num_threads(1)
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
 def pytest_collection_modifyitems(items):
     """With --dist loadgroup, run the tests of a file one after the other, because they share fixtures such as a server."""
     for item in items:
