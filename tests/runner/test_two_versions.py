@@ -101,27 +101,6 @@ def test_runs_queued_before_an_update_resume_with_new_code(tmp_path, home):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("ray")
-def test_ray_node_with_other_code_is_refused(tmp_path, home):
-    from ray.cluster_utils import Cluster
-
-    one, other = Checkout(tmp_path / "one", home), Checkout(tmp_path / "other", home, is_edited=True)
-    node = {"num_cpus": 1, "node_ip_address": "127.0.0.2", "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args={**node, "env_vars": {"PYTHONPATH": str(one.folder)}})
-    try:
-        cluster.add_node(**{**node, "env_vars": {"PYTHONPATH": str(other.folder)}})
-        sweep = ["sweep", *SMALL, "--iterations", "20", "--seeds", "0,1,2", "--ray", cluster.address, "--idle", "1"]
-        code, out, err = one.call(*sweep, "--json", cwd=tmp_path)
-        assert code == 0, err
-        assert json.loads(out)["counts"]["finished"] == 3
-        assert "mgem: Refused Ray node:" in err
-        assert "(127.0.0.2) has other code in mgem_core/learners/_learner.py. Install the same versions there" in err
-    finally:
-        cluster.shutdown()
-
-
-@pytest.mark.slow
-@pytest.mark.xdist_group("ray")
 def test_different_pool_request_is_reported(tmp_path, home):
     one = Checkout(tmp_path / "one", home)
     one.launch("--iterations", "5000", "--seeds", "5,6,7,8", "--idle", "30")
