@@ -39,7 +39,11 @@ def filled_store(path: Path, spec: SweepSpec = SPEC, name: str = "quick look", *
 
 def known_store(path: Path, spec: SweepSpec = TWO_BENCHMARKS, shift: float = 0.0) -> Store:
     """Create a store with a sweep of runs that all have the results of `finish`."""
-    return filled_store(path, spec, "First", results=lambda run, config: (known_matrix(config.tasks, shift), None))
+
+    def results(run, config):
+        return known_matrix(config.tasks, shift), None
+
+    return filled_store(path, spec, "First", results=results, seconds=2.0)
 
 
 def random_results(run: int, config: RunConfig) -> tuple[np.ndarray, list[Probed]]:
@@ -54,13 +58,17 @@ def random_results(run: int, config: RunConfig) -> tuple[np.ndarray, list[Probed
 
 
 def fill(
-    store: Store, results: Results = random_results, finishes: Callable[[int], bool] = lambda run: True, probed: bool = True
+    store: Store,
+    results: Results = random_results,
+    finishes: Callable[[int], bool] = lambda run: True,
+    probed: bool = True,
+    seconds: float = 1.5,
 ) -> None:
     """End all queued runs. Unfinished runs have learned their first two tasks; without `probed`, no run has probes."""
     while claimed := store.claim():
         run, config = claimed
         R, probes = results(run, config)
-        finish(store, run, R=R, probes=probes if probed else [], learned=None if finishes(run) else 2)
+        finish(store, run, R=R, probes=probes if probed else [], learned=None if finishes(run) else 2, seconds=seconds)
 
 
 def finish(
@@ -72,6 +80,7 @@ def finish(
     probes: list[Probed] | None = None,
     learned: int | None = None,
     status: str = "finished",
+    seconds: float = 1.5,
 ) -> None:
     """Record the events of a claimed run.
 
@@ -90,7 +99,7 @@ def finish(
         if task not in missing:
             events.append(TaskLearned(task, R[task], task + 1.0))
     if learned is None:
-        events.append(Finished(status, "", R, *acc_fwd_bwd(R), 1.5, 0.01, "abc"))
+        events.append(Finished(status, "", R, *acc_fwd_bwd(R), seconds, 0.01, "abc"))
     store.record([(run, event) for event in events])
 
 
