@@ -12,7 +12,7 @@ test: lint
 	$(BIN)/python -m pytest -q -m "not slow" -n 2 --dist loadfile
 
 slow: .venv/installed-dev
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -m slow -n 2 --dist loadfile
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .

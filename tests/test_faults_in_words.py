@@ -9,11 +9,12 @@ import sys
 
 import numpy as np
 import pytest
+from filled_store import finish
 from pages import PAGES, open_page
 
 from mgem_core.cli import main
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.events import Finished, Started
+from mgem_core.events import Started
 from mgem_core.runner import Ended
 from mgem_core.runner.runner import Runner
 from mgem_core.runner.worker import train
@@ -217,7 +218,7 @@ def test_json_of_runs_has_no_nan(home, capsys):
     store.submit(SweepSpec(base={"tasks": 2}, grid={"seed": [0, 1]}))
     store.claim()
     R = np.array([[90.0, 10.0], [80.0, 80.0]])
-    store.record([(1, Finished("finished", "", R, 80.0, 85.0, -5.0, 1.5, 0.01, "abc"))])
+    finish(store, 1, R=R)
     assert main(["runs"]) == 0
     assert "nan" not in capsys.readouterr().out
     assert main(["runs", "--json"]) == 0

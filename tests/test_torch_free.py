@@ -4,12 +4,12 @@ import subprocess
 import sys
 
 import torch_free
-from small_store import small_store
+from filled_store import known_store
 
 
 def test_dashboard_does_not_import_torch(tmp_path):
     (tmp_path / "empty").mkdir()
-    small_store(tmp_path / "small" / "runs.db").close()
+    known_store(tmp_path / "small" / "runs.db").close()
     command = [sys.executable, torch_free.__file__, str(tmp_path / "empty"), str(tmp_path / "small")]
     process = subprocess.run(command, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr[-3000:]

@@ -90,9 +90,7 @@ class _CommonFields(BaseModel):
         "fp32",
         description="of forward and backward passes; bf16 needs a CUDA device, and z is computed in fp32 all the same",
     )
-    threads: int = Field(
-        1, ge=1, le=256, description="torch threads; they change ACC by up to a point"
-    )
+    threads: int = Field(1, ge=1, le=256, description="torch threads; they change ACC by up to a point")
     probe_every: int = Field(50, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
     probe_samples: int = Field(10_000, ge=1, description="images per task on which true gradients are measured, at most")
     snap_every: int = Field(0, ge=0, description="steps between snapshots for the lens (GEM family only); 0 for none")

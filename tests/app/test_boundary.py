@@ -130,7 +130,7 @@ def test_other_computers_are_refused_without_a_token(kind, client):
 
 
 @pytest.mark.parametrize("client", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
-def test_this_computer_is_answered(client):
+def test_requests_from_this_computer_are_answered(client):
     assert call(guard_network(dashboard), client=client).reached_dashboard
 
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import runner_process
+from filled_store import finish
 from pages import open_page, texts
 from streamlit.testing.v1 import AppTest
 
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.events import Finished, Probed, Stepped, TaskLearned
+from mgem_core.events import TaskLearned
 from mgem_core.figures import FIGURES, sweep_plots
 from mgem_core.store import Store
 
@@ -29,10 +30,7 @@ def train(store: Store, acc: float = 80.0) -> None:
     """Let the next queued run learn its two tasks."""
     run, config = store.claim()
     R = np.array([[90.0, 10.0], [acc, acc + config.modules]])
-    probe = Probed(1, 5, np.array([0.1]), 2.0, 2.2, np.array([0.2]), 1.0, np.array([1.5]), 2.5, 3.0)
-    events = [Stepped(0, 10, 0.5, 0.0, 0.01, 0), TaskLearned(0, R[0], 1.0), probe, TaskLearned(1, R[1], 2.0)]
-    finished = Finished("finished", "", R, R[1].mean(), R.diagonal().mean(), 0.0, 2.0, 0.01, "abc")
-    store.record([(run, event) for event in (*events, finished)])
+    finish(store, run, R=R)
 
 
 def button(page: AppTest, label: str):

@@ -1,7 +1,7 @@
 """The lens is the first page; old links to Explore, which used to be the first page, still work."""
 
+from filled_store import known_store
 from pages import MAIN, open_page, texts
-from small_store import small_store
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -33,7 +33,7 @@ def test_old_lens_address_redirects_with_parameters(store):
 
 
 def test_old_explore_link_opens_the_same_view(store):
-    small_store(store.path)
+    known_store(store.path)
     view = {"sweep": "s1", "axes": "cosine", "plots": ["Map", "Transfer"], "errors": "every seed", "front": "true"}
     old, new = open_address(**view), open_page("explore", **view)
     for app in (old, new):

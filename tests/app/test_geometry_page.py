@@ -36,14 +36,14 @@ in_plane_and_space = pytest.mark.parametrize("dimensions", [2, 3])
 
 
 @in_plane_and_space
-def test_in_agreement_every_method_leaves_g_as_it_is(dimensions):
+def test_without_conflict_every_method_returns_g(dimensions):
     g, _, found = directions("Agreement", dimensions)
     for z in found.values():
         np.testing.assert_array_equal(z, g)
 
 
 @in_plane_and_space
-def test_in_conflict_g_hurts_the_memory_and_every_method_finds_another_z(dimensions):
+def test_with_conflict_every_method_changes_g(dimensions):
     g, rows, found = directions("Conflict", dimensions)
     assert (rows @ g < 0).all()
     points = [g, *found.values()]
@@ -51,7 +51,7 @@ def test_in_conflict_g_hurts_the_memory_and_every_method_finds_another_z(dimensi
 
 
 @in_plane_and_space
-def test_in_the_counterexample_splitting_the_memory_keeps_less_of_it(dimensions):
+def test_counterexample_keeps_less_with_a_split_memory(dimensions):
     g, rows, found = directions("Counterexample to Proposition 2", dimensions)
     np.testing.assert_array_equal([g[:2], *rows[:, :2]], [[-1, 1], [1, 0], [-3, 1]])
     assert rows.mean(0) @ found["GEM"] == pytest.approx(1.5, abs=1e-6)
@@ -59,7 +59,7 @@ def test_in_the_counterexample_splitting_the_memory_keeps_less_of_it(dimensions)
 
 
 @in_plane_and_space
-def test_in_the_over_correction_the_closed_form_goes_much_farther_than_the_exact_solver(dimensions):
+def test_closed_form_over_corrects_in_its_example(dimensions):
     g, rows, found = directions("Over-correction by approx-GEM", dimensions)
     exact, approx = found["d-mGEM"], found["approx-GEM"]
     assert (rows @ exact >= -1e-6).all()
@@ -67,7 +67,7 @@ def test_in_the_over_correction_the_closed_form_goes_much_farther_than_the_exact
     assert np.linalg.norm(approx - g) > 1.3 * np.linalg.norm(exact - g)
 
 
-def test_the_page_shows_all_methods_with_the_marks_of_the_other_pages(store):
+def test_all_methods_are_shown_with_their_usual_symbols(store):
     app = open_page("geometry")
     assert not app.exception
     assert not app.warning
@@ -82,7 +82,7 @@ def test_the_page_shows_all_methods_with_the_marks_of_the_other_pages(store):
     assert data["start"] == {}
 
 
-def test_a_link_is_shown_as_it_was(store):
+def test_link_restores_the_state(store):
     app = open_page("geometry", g="-1,1,0.5", g1="1,0,0", g2="-3,1,2", strength="0.5", turn="10,20", methods="d-mGEM,GEM")
     assert not app.warning
     start = geometry_data(app)["start"]
@@ -106,7 +106,7 @@ def test_a_link_is_shown_as_it_was(store):
         ({"methods": "GEM,ewc"}, f"methods is “GEM,ewc”; it must be some of {', '.join(FAMILIES)}"),
     ],
 )
-def test_a_link_that_cannot_be_read_is_one_sentence_and_the_first_example(store, query, sentence):
+def test_invalid_link_is_reported_and_shows_the_first_example(store, query, sentence):
     with pytest.raises(UsageError) as error:
         read_link(query)
     assert sentence in str(error.value)

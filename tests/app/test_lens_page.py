@@ -37,7 +37,7 @@ def trained_data(app):
     return json.loads(component(app, "trained"))
 
 
-def test_before_anything_was_trained_the_example_is_shown(store):
+def test_example_is_shown_before_any_training(store):
     app = open_page("lens")
     assert not app.exception
     assert app.selectbox(key="lens of").value == "example"
@@ -45,7 +45,7 @@ def test_before_anything_was_trained_the_example_is_shown(store):
     assert "nothing is trained" in texts(app)
 
 
-def test_recorded_runs_are_opened_together_if_they_differ_in_their_seeds_alone(store):
+def test_recorded_seeds_are_opened_together(store):
     trained_store(store.path, RECORDED)
     sources = recorded_sources(store)
     assert [source.seeds for source in sources] == [(0, 1), (0, 1)]
@@ -58,7 +58,7 @@ def test_recorded_runs_are_opened_together_if_they_differ_in_their_seeds_alone(s
     assert lens_data(other)["used"]["strength"] != shown["used"]["strength"]
 
 
-def test_what_is_chosen_in_the_lens_can_be_trained_with_the_recorded_seeds():
+def test_chosen_settings_are_trained_with_the_recorded_seeds():
     wanted = {"moduleOf": [0, 1, 1, 1, 2, 2], "splits": 6, "strength": 0.25, "solver": "exact", "trigger": "always"}
     configs = example().spec(train_settings(example_recordings()[0].layers, wanted)).runs()
     assert {config.seed for config in configs} == set(range(6))
@@ -76,7 +76,7 @@ def test_recordings_of_different_configurations_are_not_mixed(store):
         payload([one, other], "both")
 
 
-def test_the_recorded_runs_that_come_with_the_tool_are_those_of_their_configuration():
+def test_bundled_recordings_have_their_stated_configuration():
     for config, recording in zip(SPEC.runs(), example_recordings(), strict=True):
         assert recording.seed == config.seed
         assert (recording.used["strength"], recording.used["trigger"]) == (config.strength, config.trigger)
@@ -96,7 +96,7 @@ def train(store, source, **settings):
     trained_store(store.path, SweepSpec(base={**source.spec({}).base, **settings}, grid={"seed": [0, 1]}))
 
 
-def test_what_was_trained_with_settings_of_the_lens_is_found_with_its_probes(store):
+def test_trained_runs_are_found_with_their_probes(store):
     source = recorded(store)
     assert trained_as(store, source, {})["configurations"] == []  # the recorded runs took no probes
     train(store, source, splits=2, strength=1.0, trigger="always", device="auto")
@@ -115,21 +115,21 @@ def test_what_was_trained_with_settings_of_the_lens_is_found_with_its_probes(sto
 @pytest.mark.parametrize(
     "other", [{"lr": 0.05}, {"memory": 10}, {"step_length": "gradient"}, {"method": "agem"}, {"tasks": 3}]
 )
-def test_runs_that_differ_in_what_the_lens_cannot_choose_are_not_shown_as_trained(store, other):
+def test_runs_with_other_fixed_settings_are_not_shown_as_trained(store, other):
     source = recorded(store)
     train(store, source, **other)
     assert trained_as(store, source, {})["configurations"] == []
 
 
 @pytest.mark.parametrize(("probe_every", "counts"), [(1, True), (3, False), (0, False)])
-def test_only_runs_that_were_probed_at_all_recorded_steps_count_as_trained(store, probe_every, counts):
+def test_only_fully_probed_runs_count_as_trained(store, probe_every, counts):
     source = recorded(store)
     assert source.config["snap_every"] == 2
     train(store, source, strength=1.0, probe_every=probe_every)
     assert bool(trained_as(store, source, {})["configurations"]) == counts
 
 
-def test_a_run_that_was_trained_again_still_opens_its_recordings(store):
+def test_recordings_of_a_retrained_run_can_be_opened(store):
     spec = SweepSpec(base={**RECORDED.base, "strength": 0.5}, grid={"seed": [0, 1]})
     trained_store(store.path, spec)
     store.submit(spec, "again", again=True)
@@ -140,14 +140,14 @@ def test_a_run_that_was_trained_again_still_opens_its_recordings(store):
     assert open_page("lens", of=f"r{older.replaced[0]}").selectbox(key="lens of").value == older.key != newest.key
 
 
-def test_a_trigger_without_effect_is_not_compared(store):
+def test_trigger_without_effect_is_not_compared(store):
     source = recorded(store)
     train(store, source, strength=0.0, trigger="always")
     [found] = trained_as(store, source, {})["configurations"]
     assert found["trigger"] is None
 
 
-def test_of_several_runs_of_a_seed_a_measured_one_is_shown_and_else_the_one_that_is_training(store):
+def test_measured_run_of_a_seed_comes_before_a_training_one(store):
     source = recorded(store)
     spec = source.spec({"strength": 1.0})
     store.submit(spec, "now")
@@ -160,7 +160,7 @@ def test_of_several_runs_of_a_seed_a_measured_one_is_shown_and_else_the_one_that
     assert [run["status"] for run in found["runs"]] == ["finished", "finished"]
 
 
-def test_a_run_that_diverged_is_told_and_has_no_point(store):
+def test_diverged_run_is_reported_and_has_no_point(store):
     source = recorded(store)
     store.submit(source.spec({"strength": 1.0}), "diverging")
     while claimed := store.claim():
@@ -173,7 +173,7 @@ def test_a_run_that_diverged_is_told_and_has_no_point(store):
     assert not is_training(trained_as(store, source, {}))
 
 
-def test_the_oldest_configurations_are_left_out_where_all_are_too_long(store, monkeypatch):
+def test_oldest_configurations_are_omitted_if_the_list_is_too_long(store, monkeypatch):
     source = recorded(store)
     for strength in (1.0, 2.0):
         train(store, source, strength=strength)
@@ -185,7 +185,7 @@ def test_the_oldest_configurations_are_left_out_where_all_are_too_long(store, mo
     assert found["left_out"] == 1
 
 
-def test_the_page_brings_what_was_trained_to_the_lens_of_the_same_recordings(store):
+def test_page_sends_trained_runs_to_the_lens(store):
     source = recorded(store)
     train(store, source, strength=1.0)
     app = open_page("lens")
@@ -202,7 +202,7 @@ def upload(*files):
     return app.run()
 
 
-def test_a_file_that_cannot_be_opened_is_one_sentence_and_the_rest_of_the_page_stays(store):
+def test_unreadable_file_is_reported_and_the_page_still_works(store):
     app = upload(("bad.lens", b"PK"))
     assert not app.exception
     assert [error.value.replace("\\", "") for error in app.error] == [
@@ -214,14 +214,14 @@ def test_a_file_that_cannot_be_opened_is_one_sentence_and_the_rest_of_the_page_s
     assert [one["name"] for one in lens_data(both)["recordings"]] == ["good.lens"]
 
 
-def test_files_that_do_not_fit_together_are_one_sentence(store):
+def test_incompatible_files_are_reported(store):
     app = upload(("a.lens", file_of(0).read_bytes()), ("b.lens", hostile_recordings.packed()))
     assert not app.exception
     assert "differ in more than their seeds" in app.error[0].value
     assert lens_data(app)["source"] == "example"
 
 
-def test_a_file_is_read_once_however_often_the_page_runs_again(store, monkeypatch):
+def test_uploaded_file_is_read_once(store, monkeypatch):
     read, parse = [], recordings.parse
     monkeypatch.setattr(recordings, "parse", lambda *values: read.append(values[1]) or parse(*values))
     app = upload(("a.lens", file_of(0).read_bytes()), ("b.lens", file_of(1).read_bytes()))

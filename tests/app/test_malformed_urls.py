@@ -4,9 +4,10 @@ import random
 
 import pytest
 from explore import form_state
+from filled_store import known_store
 from pages import open_page
+from paper import paper_figures
 from session import parse_id
-from small_store import small_store
 
 EXPLORE = (
     *("sweep", "on", "axes", "pair", "after", "front", "chosen", "marked"),
@@ -155,11 +156,18 @@ def damaged(chance: random.Random, text: str) -> str:
     return text[:at] + chance.choice(DAMAGE) * chance.choice([1, 1, 2, 50]) + text[at + chance.randrange(2) :]
 
 
+@pytest.fixture
+def without_slow_parts(monkeypatch):
+    """Leave out what takes long and does not depend on the URL: the values of the form, and the figures of the paper."""
+    monkeypatch.setattr(form_state, "fill_form", lambda *given: None)
+    monkeypatch.setattr(paper_figures, "show_figure", lambda name: None)
+
+
+@pytest.mark.usefixtures("without_slow_parts")
 @pytest.mark.parametrize("page", PARAMETERS)
 @pytest.mark.parametrize("count", [24, pytest.param(300, marks=pytest.mark.slow)])
-def test_malformed_urls_never_fail(store, monkeypatch, page, count):
-    monkeypatch.setattr(form_state, "fill_form", lambda *given: None)  # slow, and independent of the URL
-    small_store(store.path)
+def test_malformed_urls_never_fail(store, page, count):
+    known_store(store.path)
     queries = malformed(PARAMETERS[page], count)
     assert len(queries) == count
     assert [query for query in queries if open_page(page, **query).exception] == []
@@ -167,12 +175,13 @@ def test_malformed_urls_never_fail(store, monkeypatch, page, count):
 
 @pytest.mark.parametrize("page", PARAMETERS)
 def test_very_long_url(store, page):
-    small_store(store.path)
+    known_store(store.path)
     ids = ",".join(f"r{run}" for run in range(1, 10_000))
     app = open_page(page, **{"runs": ids, "chosen": ids, "marked": ids, "find": ids.replace(",", " "), "status": ids})
     assert not app.exception
 
 
+@pytest.mark.usefixtures("without_slow_parts")
 @pytest.mark.parametrize("page", PARAMETERS)
 def test_malformed_url_with_an_empty_store(store, page):
     for query in malformed(PARAMETERS[page], 12):
@@ -192,7 +201,7 @@ def test_parse_id(text, number):
 
 
 def test_quoted_url_text_is_short_and_escaped(store):
-    small_store(store.path)
+    known_store(store.path)
     [message] = open_page("runs", **{"runs": "r1,**x**\n# y\x00" + "z" * 9000, "sweep": "[a](b)"}).warning
     assert message.value == (
         r"There is no sweep \[a\]\(b\) in this store. There is no run \*\*x\*\* \# y " + "z" * 50 + " … in this store."
@@ -200,7 +209,7 @@ def test_quoted_url_text_is_short_and_escaped(store):
 
 
 def test_id_with_leading_zeros(store):
-    small_store(store.path)
+    known_store(store.path)
     app = open_page("runs", **{"runs": "r01", "sweep": "s01"})
     assert not app.warning
     assert (app.query_params["runs"], app.query_params["sweep"]) == ("r1", "s1")
@@ -210,7 +219,7 @@ def test_id_with_leading_zeros(store):
     "text", ["word " * 3000, " ".join(f"w{n}" for n in range(3000)), "\x00", "r" + "1" * 5000, "%_'\"\\"]
 )
 def test_search_box_accepts_any_text(store, text):
-    small_store(store.path)
+    known_store(store.path)
     app = open_page("runs")
     app.text_input(key="find").set_value(text).run()
     assert not app.exception
@@ -218,6 +227,6 @@ def test_search_box_accepts_any_text(store, text):
 
 
 def test_repeated_search_word_counts_once(store):
-    small_store(store.path)
+    known_store(store.path)
     app = open_page("runs", **{"find": "gem " * 3000 + "r2"})
     assert any(one.value == "1 run" for one in app.markdown)

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from filled_store import finish
 from pages import open_page, run_page, tables, texts
-from small_store import finish
 from streamlit.testing.v1 import AppTest
 
 from mgem_core.config.sweeps import SweepSpec

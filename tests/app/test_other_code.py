@@ -2,8 +2,8 @@
 
 import pytest
 import runner_process
+from filled_store import TWO_BENCHMARKS
 from pages import open_page, run_page, tables, texts
-from small_store import SPEC
 
 from mgem_core.runner import work
 from mgem_core.runner.status import RunnerStatus
@@ -19,7 +19,7 @@ def press(page, label):
 @pytest.fixture
 def outdated(store, monkeypatch):
     """A sweep of four runs, requested before the code was changed."""
-    sweep = store.submit(SPEC, "before the update")
+    sweep = store.submit(TWO_BENCHMARKS, "before the update")
     monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     return sweep
 
@@ -54,7 +54,7 @@ def started(store, monkeypatch):
 
 
 def test_runner_of_another_version_is_shown_while_runs_wait(store, started):
-    store.submit(SPEC)
+    store.submit(TWO_BENCHMARKS)
     page = open_page("explore")
     assert "Waiting for another version to finish: process 77 uses other code, libraries or data." in texts(page).replace(
         "\\", ""
@@ -63,7 +63,7 @@ def test_runner_of_another_version_is_shown_while_runs_wait(store, started):
 
 
 def test_runner_of_another_version_is_otherwise_left_alone(store, started, monkeypatch):
-    store.submit(SPEC)
+    store.submit(TWO_BENCHMARKS)
     monkeypatch.setattr("mgem_core.config.keys.code_version", lambda *run: "newer")
     for name in ("explore", "runs"):
         assert "Waiting for another version" not in texts(open_page(name))

@@ -63,7 +63,7 @@ def finish(store, spec, acc) -> None:
         db.execute(f"UPDATE runs SET {values}, acc = ? + json_extract(config, '$.seed')", (acc,))
 
 
-def test_table_shows_paper_ours_and_user_runs_with_differences(store, shipped):
+def test_paper_published_and_user_results_are_compared(store, shipped):
     published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", seed, 83.0 + 0.1 * seed) for seed in (0, 1, 2)])
     finish(store, SweepSpec(base={**TABLE.paper, **ROWS["GEM"].fields, "strength": 1.0}, grid={"seed": [0, 1]}), 80.0)
     cells = shown(open_paper())
@@ -76,13 +76,13 @@ def test_table_shows_paper_ours_and_user_runs_with_differences(store, shipped):
     assert ("EWC", "ours") not in cells
 
 
-def test_difference_of_a_single_seed_is_not_bold(store, shipped):
+def test_single_seed_has_no_error_and_no_verdict(store, shipped):
     published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", 0, 10.0)])
     cell = shown(open_paper())["GEM", "ours"]["acc_difference"]
     assert (cell["text"], cell["bold"]) == ("−70.54", False)
 
 
-def test_short_scale_names_what_is_cut_and_marks_no_difference(store, shipped):
+def test_short_scale_is_explained_and_marks_no_difference(store, shipped):
     lines = [result("GEM", seed, 10.0 + seed, "short") for seed in (0, 1)]
     published.append(shipped / f"{TABLE.name}.jsonl", lines)
     words = texts(open_paper())
@@ -108,7 +108,7 @@ def test_rows_are_compared_with_gem_within_seeds(store, shipped):
     assert "More ACC than GEM: d-GEM +0.50 (95 % CI +0.50 to +0.50, 4 seeds)." in words
 
 
-def test_every_table_can_be_chosen(store):
+def test_every_table_shows_its_printed_numbers(store):
     for table in TABLES.values():
         page = open_paper(table=table.title)
         assert {label for label, _ in shown(page)} == {row.label for row in table.rows}
@@ -123,7 +123,7 @@ def test_contradictory_numbers_are_marked_and_explained(store):
     assert "81.17, but the paper prints" in texts(page)
 
 
-def test_chosen_settings_and_their_seeds_are_named(store, shipped):
+def test_chosen_settings_and_validation_seeds_are_named(store, shipped):
     lines = [result("GEM", 0, acc, strength=q) for acc, q in ((70.0, 0.3), (80.0, 1.0))]
     published.append(shipped / f"{TABLE.name}.jsonl", [*lines, result("GEM", 1, 81.0, strength=1.0)])
     page = open_paper()
@@ -148,7 +148,7 @@ def test_every_method_has_one_run_button(store):
     assert with_button == [row.label for row in TABLE.rows]
 
 
-def test_run_this_launches_the_row_and_opens_explore(store):
+def test_run_button_launches_the_row_and_shows_it_on_explore(store):
     runs = len(sweep_of(TABLE, "short", [ROWS["GEM"]]).runs())
     page = press(open_paper(), "GEM")
     assert f"**{runs} runs**" in texts(page)
@@ -169,7 +169,7 @@ def test_existing_sweep_with_the_same_runs_is_shown(store):
     assert "has exactly these runs already" in page.toast[0].value
 
 
-def test_whole_table_can_be_run(store):
+def test_whole_table_can_be_launched(store):
     page = open_paper(scale="short")
     button(page, "Run this table").click().run()
     runs = len(sweep_of(TABLE, "short").runs())
@@ -184,7 +184,7 @@ def test_runs_of_several_days_must_be_confirmed(store, monkeypatch):
     assert not button(page, "Launch").disabled
 
 
-def test_missing_data_disables_running(store, monkeypatch):
+def test_missing_data_is_reported_and_disables_launching(store, monkeypatch):
     sentence = "mnist-permutations needs MNIST, which is not there; get it with: mgem data fetch mnist."
     monkeypatch.setattr(Benchmark, "missing", lambda self, domains=(), thorough=False: sentence)
     page = open_paper()
@@ -194,7 +194,7 @@ def test_missing_data_disables_running(store, monkeypatch):
     assert button(press(page, "GEM"), "Launch").disabled
 
 
-def test_figures_without_results_offer_their_presets(store, monkeypatch):
+def test_figure_without_results_offers_its_preset(store, monkeypatch):
     monkeypatch.setitem(PRESETS, "figure-2", Preset("Figure 2", "its runs", SPEC))
     monkeypatch.delitem(PRESETS, "figure-3", raising=False)
     page = open_paper()
@@ -237,7 +237,7 @@ def test_images_of_domains_are_read_on_request(store, monkeypatch):
     assert page.get("image")
 
 
-def test_figure_says_whether_every_step_is_restricted(store, shipped, tmp_path):
+def test_restriction_at_every_step_is_mentioned(store, shipped, tmp_path):
     spec = SweepSpec(base={**SPEC.base, "trigger": "always", "strength": 1.0})
     published.append(shipped / "figure-2.jsonl", published.pack(trained_store(tmp_path / "trained" / "runs.db", spec)))
     assert "learning rate 0.1, every step restricted." in texts(open_paper()).replace("\\", "")
@@ -264,5 +264,5 @@ def test_all_claims_are_shown(store):
         assert f"{claim.claim} **{finding.verdict.capitalize()}.**" in labels
 
 
-def test_paper_figures_name_existing_figures():
+def test_figure_names_exist():
     assert all(figure.shown_by in paper_figures.FIGURES for figure in FIGURES.values() if figure.shown_by)

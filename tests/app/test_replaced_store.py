@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from filled_store import TWO_TASKS, known_store
 from pages import PAGES, open_page, run_page, tables, texts
-from small_store import SPEC, small_store
 from text import escape_markdown
 
 from mgem_core.config.sweeps import SweepSpec
@@ -14,7 +14,7 @@ from mgem_core.store import Store
 @pytest.fixture
 def first(store):
     """Build the store that a page shows first, with a finished sweep."""
-    return small_store(store.path)
+    return known_store(store.path)
 
 
 def replace(store: Store, other: Store) -> None:
@@ -32,7 +32,7 @@ def notice(store: Store) -> str:
 def test_explore_shows_the_new_store(store, first, tmp_path):
     app = open_page("explore")
     assert "77.50" in tables(app)
-    replace(store, small_store(tmp_path / "other.db", shift=5.0))
+    replace(store, known_store(tmp_path / "other.db", shift=5.0))
     assert "82.50" in tables(run_page(app))
     assert "77.50" not in tables(app)
     assert [one.value for one in app.warning] == [notice(store)]
@@ -42,14 +42,14 @@ def test_explore_shows_the_new_store(store, first, tmp_path):
 def test_runs_page_shows_the_new_store(store, first, tmp_path):
     app = open_page("runs", runs="r1")
     assert app.metric[0].value == "77.50"
-    replace(store, small_store(tmp_path / "other.db", shift=5.0))
+    replace(store, known_store(tmp_path / "other.db", shift=5.0))
     assert run_page(app).metric[0].value == "82.50"
     assert notice(store) in [one.value for one in app.warning]
 
 
 def test_new_session_shows_no_notice(store, first, tmp_path):
     open_page("explore")
-    replace(store, small_store(tmp_path / "other.db", shift=5.0))
+    replace(store, known_store(tmp_path / "other.db", shift=5.0))
     app = open_page("explore")
     assert "82.50" in tables(app)
     assert not app.warning
@@ -58,8 +58,8 @@ def test_new_session_shows_no_notice(store, first, tmp_path):
 def test_cached_tasks_and_speeds_are_replaced(store, first, tmp_path):
     app = open_page("explore")
     assert app.slider(key="after").max == 2
-    spec = SweepSpec(base={**SPEC.base, "tasks": 3, "benchmark": "mnist5k-split"})  # uses another network
-    replace(store, small_store(tmp_path / "other.db", spec=spec))
+    spec = SweepSpec(base={**TWO_TASKS, "tasks": 3, "benchmark": "mnist5k-split"})  # uses another network
+    replace(store, known_store(tmp_path / "other.db", spec=spec))
     assert "duration unknown until the first runs have finished" in texts(run_page(app))
     assert app.slider(key="after").max == 3
 
@@ -81,7 +81,7 @@ def test_deleted_store_is_empty(store, first, page):
 
 def test_click_on_the_old_store_does_not_change_the_new_one(store, first, tmp_path):
     app = open_page("runs", runs="r1,r2")
-    replace(store, small_store(tmp_path / "other.db"))
+    replace(store, known_store(tmp_path / "other.db"))
     [button] = [button for button in app.button if button.label == "Delete 2 runs"]
     button.click()
     assert notice(store) in texts(run_page(app))
@@ -90,7 +90,7 @@ def test_click_on_the_old_store_does_not_change_the_new_one(store, first, tmp_pa
 
 def test_nothing_is_launched_into_a_replaced_store(store, first, tmp_path):
     app = open_page("explore")
-    replace(store, small_store(tmp_path / "other.db"))
+    replace(store, known_store(tmp_path / "other.db"))
     next(button for button in app.button if button.label == "Launch").click()
     assert notice(store) in texts(run_page(app))
     assert sum(Store(store.path).counts().values()) == 4

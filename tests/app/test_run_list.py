@@ -3,9 +3,9 @@
 from datetime import UTC
 
 import pytest
+from filled_store import FOUR_RUNS, TWO_TASKS, finish, matrix_with
 from runs.run_list import COLUMNS, run_row, status_text
 from runs.selected_runs import load_runs
-from small_runs import SPEC, finish
 
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Stepped
@@ -26,15 +26,15 @@ def ids(store, **fields):
 
 
 def test_newest_runs_come_first_and_all_are_counted(store):
-    store.submit(SPEC)
+    store.submit(FOUR_RUNS)
     assert ids(store) == [4, 3, 2, 1]
     rows, total = store.find_runs(RunFilter(), 3)
     assert ([row["id"] for row in rows], total) == ([4, 3, 2], 4)
 
 
 def test_every_search_word_must_match(store):
-    store.submit(SPEC)
-    store.submit(SweepSpec(base={**SPEC.base, "benchmark": "mnist5k-rotations"}))
+    store.submit(FOUR_RUNS)
+    store.submit(SweepSpec(base={**TWO_TASKS, "benchmark": "mnist5k-rotations"}))
     store.end(store.claim()[0], "failed", "Out of *100%* luck.")
     assert ids(store, text="P-MGEM") == [4, 3]
     assert ids(store, text="rotations") == [5]
@@ -46,8 +46,8 @@ def test_every_search_word_must_match(store):
 
 
 def test_filters_are_combined(store):
-    first = store.submit(SPEC)
-    store.submit(SweepSpec(base={**SPEC.base, "benchmark": "mnist5k-rotations"}))
+    first = store.submit(FOUR_RUNS)
+    store.submit(SweepSpec(base={**TWO_TASKS, "benchmark": "mnist5k-rotations"}))
     store.cancel([1, 5])
     assert ids(store, statuses=["cancelled"]) == [5, 1]
     assert ids(store, statuses=["cancelled", "queued"], sweep=first) == [4, 3, 2, 1]
@@ -56,8 +56,8 @@ def test_filters_are_combined(store):
 
 
 def test_rows_are_in_percent_with_minus_sign(store):
-    store.submit(SPEC)
-    finish(store, store.claim()[0], 81.234)
+    store.submit(FOUR_RUNS)
+    finish(store, store.claim()[0], R=matrix_with(81.234))
     store.claim()
     store.record([(2, Stepped(1, 5, 0.5, 0.0, 0.01, 0))])
     row = {row["id"]: run_row(row, UTC) for row in find(store)}
@@ -72,7 +72,7 @@ def test_rows_are_in_percent_with_minus_sign(store):
 
 
 def test_every_column_has_a_cell(store):
-    store.submit(SPEC)
+    store.submit(FOUR_RUNS)
     assert [column["name"] for column in COLUMNS] == list(run_row(find(store)[0], None)["cells"])
 
 

@@ -2,25 +2,20 @@
 
 import numpy as np
 import pytest
+from filled_store import FOUR_RUNS, fill
 from pages import open_page, run_page, texts
 from streamlit.testing.v1 import AppTest
 
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.events import Finished, Started, Stepped, TaskLearned
+from mgem_core.events import Started, Stepped
 from mgem_core.store import Store
-
-SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modules": [1, 4], "strength": [0.5, 0.9]})
 
 
 @pytest.fixture
 def finished(store):
     """A sweep of four runs that learned their two tasks."""
-    sweep = store.submit(SPEC, "First")
-    while claimed := store.claim():
-        run, R = claimed[0], np.array([[90.0, 10.0], [80.0 + claimed[0], 85.0]])
-        store.record([(run, Stepped(task, 10, 0.5, 0.25, 0.01, 0)) for task in (0, 1)])
-        store.record([(run, TaskLearned(task, R[task], 1.0)) for task in (0, 1)])
-        store.record([(run, Finished("finished", "", R, R[1].mean(), 87.5, R[1].mean() - 87.5, 1.5, 0.01, "abc"))])
+    sweep = store.submit(FOUR_RUNS, "First")
+    fill(store, lambda run, config: (np.array([[90.0, 10.0], [80.0 + run, 85.0]]), []))
     return sweep
 
 
@@ -59,7 +54,7 @@ def test_lists_show_their_counts(store, finished):
 
 
 def test_filters_come_from_the_url(store, finished):
-    store.submit(SweepSpec(base=SPEC.base, grid={"benchmark": ["mnist5k-rotations"], "seed": [0, 1, 2]}), "Second")
+    store.submit(SweepSpec(base=FOUR_RUNS.base, grid={"benchmark": ["mnist5k-rotations"], "seed": [0, 1, 2]}), "Second")
     assert "7 runs" in texts(open_runs())
     assert "3 runs" in texts(open_runs(sweep="s2"))
     assert "3 runs" in texts(open_runs(status="queued"))
@@ -107,7 +102,7 @@ def test_task_names_are_shown_once_unless_runs_differ(store, finished):
 
 
 def test_failed_run_shows_its_error(store):
-    store.submit(SPEC)
+    store.submit(FOUR_RUNS)
     store.end(store.claim()[0], "failed", "no *luck* today.")
     page = open_runs(runs="r1")
     assert page.error[0].value == "no \\*luck\\* today."
@@ -132,7 +127,7 @@ def test_many_runs_are_selected_and_deleted(store, finished):
 
 
 def test_stop_and_resume(store):
-    store.submit(SPEC)
+    store.submit(FOUR_RUNS)
     page = press(open_runs(runs="r1,r2"), "Stop")
     assert store.counts()["cancelled"] == 2
     page = press(page, "Resume")
@@ -141,7 +136,7 @@ def test_stop_and_resume(store):
 
 
 def test_active_runs_are_not_deleted(store, finished):
-    store.submit(SPEC, again=True)
+    store.submit(FOUR_RUNS, again=True)
     page = open_runs(runs="r1,r5")
     assert "1 run has not ended and will be kept" in texts(page)
     page = press(page, "Delete 1 run")
@@ -157,7 +152,7 @@ def test_sweep_is_renamed(store, finished):
 
 
 def test_deleting_a_sweep_keeps_shared_runs(store, finished):
-    store.submit(SweepSpec(base=SPEC.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")
+    store.submit(SweepSpec(base=FOUR_RUNS.base, grid={"modules": [4], "strength": [0.5, 0.9]}), "Second")
     page = open_runs(list="Sweeps", sweep="s1")
     assert "2 runs that no other sweep contains" in texts(page)
     assert "2 runs that other sweeps also contain will be kept" in texts(page)
@@ -167,7 +162,7 @@ def test_deleting_a_sweep_keeps_shared_runs(store, finished):
 
 
 def test_active_sweep_cannot_be_deleted(store):
-    store.submit(SPEC)
+    store.submit(FOUR_RUNS)
     store.claim()
     press(open_runs(list="Sweeps", sweep="s1"), "Stop")
     assert store.runs_to_cancel() == [1]
@@ -195,7 +190,7 @@ def test_more_like_this_fills_the_form_on_explore(store, finished):
 
 
 def test_sweep_opens_on_explore(store, finished):
-    store.submit(SPEC, "Second")
+    store.submit(FOUR_RUNS, "Second")
     page = press(open_runs(list="Sweeps", sweep="s1"), "Open on Explore")
     assert page.query_params["sweep"] == "s1"
     assert "What to run" in texts(page)

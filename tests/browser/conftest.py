@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 import chaos
 import pytest
 from playwright.sync_api import expect, sync_playwright
+from served import free_port
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60_000  # milliseconds for what a page must show; a busy machine may take ten times as long as a quiet one
@@ -45,9 +45,7 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(home):
     """The dashboard's address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {**os.environ, "MGEM_HOME": str(home), "MGEM_DATA": str(home / "no-data"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", str(port)]
     process = subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from filled_store import filled_store
-from people import check_for_everyone, open_address, wait_until_still
+from people import check_accessibility, open_address, wait_until_still
 from served import free_port, read, served
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -86,7 +86,7 @@ def neighbour():
         server.shutdown()
 
 
-def test_a_rebound_name_shows_one_sentence_and_reads_nothing(server, deceived):
+def test_dns_rebinding_is_refused(server, deceived):
     page = deceived.new_page()
     rebound = server.replace("127.0.0.1", "evil.test")
     assert page.goto(rebound).status == 403
@@ -99,7 +99,7 @@ def test_a_rebound_name_shows_one_sentence_and_reads_nothing(server, deceived):
 
 
 @pytest.mark.parametrize("host", ["evil.test", "127.0.0.1"])
-def test_pages_of_other_servers_can_neither_connect_nor_frame_the_dashboard(server, deceived, neighbour, host):
+def test_other_origins_can_neither_connect_nor_frame_the_dashboard(server, deceived, neighbour, host):
     page = deceived.new_page()
     messages = []
     page.on("console", lambda message: messages.append(message.text))
@@ -110,7 +110,7 @@ def test_pages_of_other_servers_can_neither_connect_nor_frame_the_dashboard(serv
     page.close()
 
 
-def test_all_pages_work_under_the_policy_and_call_nothing_outside(server, filled, page):
+def test_content_security_policy_and_no_external_requests(server, filled, page):
     violations, outside = [], []
     page.on(
         "console", lambda message: violations.append(message.text) if "Content Security Policy" in message.text else None
@@ -138,7 +138,7 @@ def is_outside(url, server):
     return not url.startswith((f"{server}/", "data:", "blob:"))
 
 
-def test_hostile_settings_in_the_current_folder_open_nothing(tmp_path, deceived, neighbour):
+def test_hostile_streamlit_settings_are_ignored(tmp_path, deceived, neighbour):
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "config.toml").write_text(HOSTILE)
     port = free_port()
@@ -156,7 +156,7 @@ def test_hostile_settings_in_the_current_folder_open_nothing(tmp_path, deceived,
         page.close()
 
 
-def test_the_script_of_the_pages_refuses_to_run_without_the_boundary(tmp_path, page):
+def test_dashboard_script_refuses_to_run_without_the_boundary(tmp_path, page):
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", ROOT / "app" / "dashboard.py", "--server.port", port]
     with served(command, port, tmp_path, PYTHONPATH=str(ROOT)):
@@ -164,7 +164,7 @@ def test_the_script_of_the_pages_refuses_to_run_without_the_boundary(tmp_path, p
         page.get_by_text("Start the dashboard with mgem dashboard").wait_for()
 
 
-def test_the_token_is_asked_for_once_per_browser_and_is_in_no_link(tmp_path, browser):
+def test_token_is_asked_for_once_per_browser_and_is_in_no_link(tmp_path, browser):
     port = free_port()
     with served(dashboard("--port", port, "--token"), port, tmp_path, PYTHONPATH=str(ROOT)) as process:
         token = process.stdout.readline().partition("?token=")[2].split()[0]
@@ -173,11 +173,11 @@ def test_the_token_is_asked_for_once_per_browser_and_is_in_no_link(tmp_path, bro
         with contextlib.closing(browser.new_context()) as stranger:
             page = stranger.new_page()
             assert page.goto(f"{own}/explore").status == 403
-            check_for_everyone(page)
+            check_accessibility(page)
             page.get_by_label("Token").fill("wrong")
             page.get_by_role("button", name="Open the dashboard").click()
             page.get_by_role("alert").get_by_text("This is not the token of this dashboard.").wait_for()
-            check_for_everyone(page)
+            check_accessibility(page)
             assert page.evaluate(ATTACK, own) == ["refused", 403, 403]
             page.get_by_label("Token").fill(token)
             page.get_by_role("button", name="Open the dashboard").click()
@@ -210,7 +210,7 @@ def load_page(port: int) -> None:
         websocket.recv(timeout=30)
 
 
-def test_many_quick_loads_with_few_descriptors_leave_the_server_alive(home, filled, page):
+def test_server_survives_a_shortage_of_file_descriptors(home, filled, page):
     port = free_port()
     start = ["bash", "-c", 'ulimit -n 256; exec "$@"', "bash", *dashboard("--port", port)]
     with served(start, port, home, PYTHONPATH=str(ROOT)) as process:

@@ -8,7 +8,7 @@ import re
 import chaos
 import pytest
 from chaos import until
-from people import check_for_everyone, open_address, press, wait_until_still
+from people import check_accessibility, open_address, press, wait_until_still
 from playwright.sync_api import Page, expect
 
 from mgem_core import text
@@ -363,5 +363,5 @@ def test_accessibility(browser, finished, scheme, width):
     page = open_address(context.new_page(), f"{finished}/explore?sweep=s1")
     wait_for_points(page, 1, CONFIGURATIONS)
     wait_until_still(page)
-    check_for_everyone(page)
+    check_accessibility(page)
     context.close()

@@ -1,9 +1,9 @@
 """The first page in the browser: the lens, its link to Explore, and old addresses."""
 
 import pytest
+from filled_store import known_store
 from people import open_address
 from playwright.sync_api import Page, expect
-from small_store import small_store
 from test_lens_drawn import IS_SOLVED, drag_slider
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ def test_lens_address(page, server):
 
 
 def test_old_explore_link_opens_the_same_view(page, server, home):
-    small_store(home / "runs.db")
+    known_store(home / "runs.db")
     open_address(page, f"{server}/?sweep=s1&axes=cosine&plots=Transfer&plots=Map")
     page.wait_for_function("location.pathname === '/explore'")
     for name in ("Transfer", "Map"):

@@ -48,7 +48,7 @@ def drawn_settings(rng, tensors, splits, count):
 
 
 @pytest.mark.parametrize("network", ["mlp of the example", "conv5"])
-def test_the_browser_answers_for_any_setting_as_python_does(browser_page, network):
+def test_frontiers_agree_with_python_for_random_settings(browser_page, network):
     if network == "conv5":
         recordings, task, tensors = [record("conv5", 4).recording], PAST, 12
     else:
@@ -78,7 +78,7 @@ def test_the_browser_answers_for_any_setting_as_python_does(browser_page, networ
             np.testing.assert_allclose(np.array(each)[:, :2], wanted, rtol=1e-6, atol=1e-6 * scale)
 
 
-def test_a_window_that_is_moved_has_the_means_of_its_own_steps(browser_page):
+def test_moved_window_has_the_means_of_its_steps(browser_page):
     moved = browser_page.evaluate(
         """(data) => {
             const floor = { strength_kind: "dual-floor", strength_per: "split" };
@@ -100,7 +100,7 @@ def test_a_window_that_is_moved_has_the_means_of_its_own_steps(browser_page):
         np.testing.assert_allclose(np.array(of_moved, float), np.array(of_itself, float), rtol=1e-10)
 
 
-def test_the_browser_compares_curves_as_python_does(browser_page):
+def test_curve_difference_agrees_with_python(browser_page):
     rng, rule = np.random.default_rng(1), payload(example_recordings()[:2], "test")["rule"]
     for _ in range(20):
         one, other = (np.stack([np.sort(rng.normal(size=9)), rng.normal(size=9)], axis=1) for _ in range(2))
@@ -113,6 +113,6 @@ def test_the_browser_compares_curves_as_python_does(browser_page):
         np.testing.assert_allclose([found["difference"], found["common"], found["level"]], wanted, rtol=1e-9)
 
 
-def test_the_knee_is_the_point_farthest_above_the_line_between_the_ends(browser_page):
+def test_knee_is_farthest_above_the_line_between_the_ends(browser_page):
     assert browser_page.evaluate("kneeOf([[0, 1], [0.5, 0.99], [0.9, 0.8], [1, 0]])") == 2
     assert browser_page.evaluate("kneeOf([[0, 1], [0.5, 0.5], [1, 0]])") == -1

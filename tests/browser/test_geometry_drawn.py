@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from people import check_for_everyone, offline_page, open_address, wait_until_still
+from people import check_accessibility, offline_page, open_address, wait_until_still
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.slow
@@ -41,7 +41,7 @@ def drag_tip(page: Page, name: str, dx: float, dy: float) -> set[str]:
     return sentences
 
 
-def test_a_dragged_tip_changes_the_picture_without_a_message_to_the_server_and_the_url_follows(geometry):
+def test_dragging_updates_picture_and_url_without_the_server(geometry):
     page = geometry
     page.wait_for_timeout(500)
     assert page.messages  # the page itself was asked for in this way
@@ -64,7 +64,7 @@ def test_a_dragged_tip_changes_the_picture_without_a_message_to_the_server_and_t
     assert page.locator(".geometry table").inner_text() == table
 
 
-def test_tips_are_moved_with_the_keyboard_and_numbers_can_be_typed(geometry):
+def test_keyboard_and_number_input(geometry):
     tip = geometry.get_by_role("slider", name="g, moved with the arrow keys", exact=True)
     tip.focus()
     first = geometry.evaluate(f"{STATE}.g")
@@ -78,7 +78,7 @@ def test_tips_are_moved_with_the_keyboard_and_numbers_can_be_typed(geometry):
     assert geometry.evaluate(f"{STATE}.g1[1]") == -0.75
 
 
-def test_the_examples_are_explained_with_the_numbers_that_were_computed(geometry):
+def test_examples_are_explained_with_computed_numbers(geometry):
     words = geometry.locator(".geometry .words")
     press = lambda name: geometry.get_by_role("button", name=name, exact=True).click()  # noqa: E731
     expect(words).to_contain_text("g hurts the memory as a whole")
@@ -93,7 +93,7 @@ def test_the_examples_are_explained_with_the_numbers_that_were_computed(geometry
     expect(geometry.get_by_label("Turn", exact=True)).to_be_visible()
 
 
-def test_the_background_turns_space_and_a_tip_stays_under_the_pointer(geometry):
+def test_rotation_in_3d_and_dragging_under_the_pointer(geometry):
     geometry.get_by_role("button", name="3-D", exact=True).click()
     geometry.wait_for_function("document.querySelectorAll('.geometry .sets.space path').length > 1")
     turn, vector = geometry.evaluate(f"{STATE}.turn"), geometry.evaluate(f"{STATE}.g")
@@ -124,7 +124,7 @@ def test_methods_are_switched_off_and_on(geometry):
     expect(geometry.locator(".geometry .marks .faint")).to_have_count(0)
 
 
-def test_the_picture_and_the_whole_figure_are_saved_as_files(geometry, browser, tmp_path):
+def test_save_as_svg_and_html(geometry, browser, tmp_path):
     geometry.get_by_role("button", name="Over-correction by approx-GEM", exact=True).click()
     saved = {}
     for name in ("svg", "html"):
@@ -144,14 +144,14 @@ def test_the_picture_and_the_whole_figure_are_saved_as_files(geometry, browser, 
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_geometry_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, scheme, width):
+def test_accessibility(browser, server, scheme, width):
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1000})
     page = open_geometry(context.new_page(), f"{server}/geometry?g=-1,1,0&g1=1,0,1&g2=-3,1,1")
-    check_for_everyone(page)
+    check_accessibility(page)
     context.close()
 
 
-def test_a_finger_drags_a_tip(browser, server):
+def test_touch_drag(browser, server):
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = open_geometry(context.new_page(), f"{server}/geometry")
     tip = page.locator(".geometry .tip.g .halo")

@@ -87,7 +87,7 @@ def points_of(number):
     return np.random.default_rng(number).uniform(-4, 4, (20, 2)).tolist()
 
 
-def test_the_browser_finds_the_z_of_every_method_that_python_finds(scripts):
+def test_directions_agree_with_python(scripts):
     cases = [case(number) for number in range(CASES)]
     assert {(one["method"]["family"], len(one["g"])) for one in cases} >= {
         (one["family"], d) for one in methods() for d in (2, 3)
@@ -100,7 +100,7 @@ def test_the_browser_finds_the_z_of_every_method_that_python_finds(scripts):
     assert restricted > CASES / 3
 
 
-def test_what_is_shaded_is_what_the_restrictions_allow(scripts):
+def test_shaded_set_is_the_feasible_set(scripts):
     """Random points of the picture are in the polygon of a set, or not, as its restrictions say."""
     cases = [case(number) for number in range(120)]
     cases = [{**one, "points": points_of(number)} for number, one in enumerate(cases) if len(one["g"]) == 2]
@@ -114,7 +114,7 @@ def test_what_is_shaded_is_what_the_restrictions_allow(scripts):
         assert found == allowed.tolist(), one
 
 
-def test_what_is_said_of_a_method_is_true(scripts):
+def test_sentences_agree_with_the_computed_directions(scripts):
     cases = [case(number) for number in range(CASES)]
     said = scripts.evaluate(SAY, cases)
     counts = dict.fromkeys(("z = g", "nearest direction", "over-corrects", "not enough", "the ring"), 0)

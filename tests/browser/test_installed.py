@@ -25,7 +25,7 @@ def sealed(tmp_path):
     return tmp_path
 
 
-def test_plots_are_drawn_where_plotly_cannot_be_copied(sealed, home, page):
+def test_plots_are_drawn_from_a_read_only_installation(sealed, home, page):
     filled_store(home / "runs.db")
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]
@@ -34,14 +34,14 @@ def test_plots_are_drawn_where_plotly_cannot_be_copied(sealed, home, page):
         page.wait_for_function(f"{POINTS} > 0")
 
 
-def test_the_colours_are_the_projects_own_from_any_folder(server, page):
+def test_theme_is_independent_of_the_current_folder(server, page):
     page.goto(f"{server}/explore")
     page.get_by_role("button", name="Launch").wait_for()
     color = "getComputedStyle(document.querySelector('.stSidebar')).backgroundColor"
     assert page.evaluate(color) == "rgb(243, 245, 248)"  # secondaryBackgroundColor of app/.streamlit/config.toml
 
 
-def test_modules_of_the_same_names_in_the_current_folder_and_on_the_path_are_not_taken(home, page, tmp_path):
+def test_modules_of_the_same_names_elsewhere_are_not_imported(home, page, tmp_path):
     names = (
         "boundary",
         "components",

@@ -2,7 +2,7 @@
 
 import pytest
 from lens.example_runs import file_of
-from people import check_for_everyone, offline_page, open_address, wait_until_still
+from people import check_accessibility, offline_page, open_address, wait_until_still
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.slow
@@ -51,7 +51,7 @@ def lens(page, server):
     return page
 
 
-def test_no_message_goes_to_the_server_while_the_strength_is_dragged_for_five_seconds(lens):
+def test_dragging_sliders_sends_nothing_to_the_server(lens):
     before = len(lens.messages)
     curve = lens.locator(".lens .picture path.chosen").get_attribute("d")
     assert len(drag_slider(lens, "Strength", 5)) > 20
@@ -62,7 +62,7 @@ def test_no_message_goes_to_the_server_while_the_strength_is_dragged_for_five_se
     assert len(lens.messages) == before
 
 
-def test_the_marker_is_dragged_along_its_curve_and_boundaries_of_modules_along_the_layers(lens):
+def test_marker_and_module_boundaries_can_be_dragged(lens):
     box = lens.locator(".lens .picture svg").bounding_box()
     lens.mouse.move(box["x"] + box["width"] / 2, box["y"] + 100)
     lens.mouse.down()
@@ -95,7 +95,7 @@ def test_difference_to_gem_has_an_interval(lens):
     expect(words).to_contain_text("as cosines")
 
 
-def test_rules_of_gradient_surgery_are_points_and_curves_that_follow_modules_and_splits(lens):
+def test_surgery_rules_follow_modules_and_splits(lens):
     words, marks = lens.locator(".lens .words"), lens.locator(".lens g.rule")
     expect(marks).to_have_count(0)
     for name in ("A-GEM", "CAGrad"):
@@ -145,7 +145,7 @@ def test_recordings_of_other_loops_are_opened_from_files(lens, tmp_path):
     expect(lens.get_by_text("no recording of mgem, or it is damaged")).to_be_visible()
 
 
-def test_what_was_chosen_is_trained_after_a_question(lens):
+def test_train_this_asks_for_confirmation(lens):
     lens.get_by_label("Splits", exact=True).fill("1")
     lens.get_by_role("button", name="Train this", exact=True).click()
     question = lens.get_by_role("dialog")
@@ -154,7 +154,7 @@ def test_what_was_chosen_is_trained_after_a_question(lens):
     expect(question.get_by_role("button", name="Launch", exact=True)).to_be_enabled()
 
 
-def test_the_saved_file_is_dragged_without_a_server(lens, browser, tmp_path):
+def test_saved_html_works_offline(lens, browser, tmp_path):
     lens.get_by_label("Splits", exact=True).fill("1")
     lens.get_by_role("button", name="UPGrad", exact=True).click()
     with lens.expect_download() as download:
@@ -174,7 +174,7 @@ def test_the_saved_file_is_dragged_without_a_server(lens, browser, tmp_path):
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_lens_has_no_serious_fault_for_those_who_cannot_see_it(browser, server, scheme, width):
+def test_accessibility(browser, server, scheme, width):
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 1000})
     page = open_address(context.new_page(), server)
     page.wait_for_function(IS_SOLVED)
@@ -182,11 +182,11 @@ def test_the_lens_has_no_serious_fault_for_those_who_cannot_see_it(browser, serv
         page.get_by_role("button", name=name, exact=True).click()
     page.wait_for_function(IS_SOLVED)
     wait_until_still(page)
-    check_for_everyone(page)
+    check_accessibility(page)
     context.close()
 
 
-def test_on_a_phone_the_picture_is_above_its_sliders(browser, server):
+def test_picture_is_above_the_sliders_on_a_phone(browser, server):
     page = open_address(browser.new_page(viewport={"width": 390, "height": 844}), server)
     page.wait_for_function(IS_SOLVED)
     picture, slider = (page.locator(f".lens {part}").first.bounding_box() for part in (".picture", ".slider"))

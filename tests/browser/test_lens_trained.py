@@ -43,7 +43,7 @@ def star(page):
     return page.locator(".lens path.measured").get_attribute("transform")
 
 
-def test_the_recorded_settings_themselves_measure_what_is_predicted(lens):
+def test_prediction_equals_measurement_for_the_recorded_settings(lens):
     lens.get_by_label("Splits", exact=True).fill("0")
     for axes in ("per ‖z‖", "raw", "cosine"):
         lens.get_by_role("button", name=axes, exact=True).click()
@@ -60,7 +60,7 @@ def test_the_recorded_settings_themselves_measure_what_is_predicted(lens):
     expect(lens.locator(".lens path.measured")).to_be_hidden()
 
 
-def test_train_this_is_followed_on_the_page_until_its_point_appears(lens, home):
+def test_train_this_shows_progress_and_then_the_point(lens, home):
     words = lens.locator(".lens .words")
     lens.get_by_label("Splits", exact=True).fill("1")
     lens.get_by_label("Strength", exact=True).fill("0.6")
@@ -108,7 +108,7 @@ def test_choosing_trained_settings_sets_every_control(lens):
     expect(lens.locator(".lens .words")).to_contain_text("2 modules, 2 splits")
 
 
-def test_training_that_came_to_nothing_is_told(lens):
+def test_diverged_failed_and_running_seeds_are_counted(lens):
     words = lens.locator(".lens .words")
     tell = f"""(statuses) => {{
         const {{ moduleOf, splits, q, solver, trigger }} = {LENS}.state;

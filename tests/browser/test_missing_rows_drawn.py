@@ -1,9 +1,9 @@
 """A run with a missing row of R in the browser."""
 
 import pytest
+from filled_store import finish
 from people import open_address
 from playwright.sync_api import expect
-from small_store import finish
 
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store

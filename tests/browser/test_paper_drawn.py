@@ -5,7 +5,7 @@ import re
 import shutil
 
 import pytest
-from people import check_for_everyone, open_address, press, wait_until_still
+from people import check_accessibility, open_address, press, wait_until_still
 from playwright.sync_api import expect
 
 from mgem_core.paper.tables import SHORT_SEEDS
@@ -15,7 +15,7 @@ from mgem_core.streams import mnist
 pytestmark = pytest.mark.slow
 
 
-def test_table_is_exported_and_missing_data_is_named(page, server):
+def test_table_is_shown_and_exported_and_missing_data_is_named(page, server):
     open_address(page, f"{server}/paper?scale=short")
     rows = page.locator(".configurations tbody tr")
     expect(rows.filter(has_text="80.54 ± 0.09")).to_have_count(1)
@@ -44,7 +44,7 @@ def mnist_files(home, monkeypatch):
 
 
 @pytest.mark.usefixtures("mnist_files")
-def test_row_is_run_after_a_question(page, server, home):
+def test_row_is_launched_after_confirmation_and_shown_on_explore(page, server, home):
     open_address(page, f"{server}/paper?scale=short")
     press(page, "Run Single")
     question = page.get_by_role("dialog")
@@ -66,5 +66,5 @@ def test_accessibility(browser, server, scheme, width):
     page = open_address(context.new_page(), f"{server}/paper")
     page.locator(".configurations tbody tr").first.wait_for()
     wait_until_still(page)
-    check_for_everyone(page)
+    check_accessibility(page)
     context.close()

@@ -48,7 +48,7 @@ def gradients_of(kind, n, rng):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_browser_applies_a_rule_as_python_does(browser_page, rule):
+def test_surgery_rule_agrees_with_python(browser_page, rule):
     problems, parameters = [], [0.0, 0.2, 0.5, 0.9] if RULES[rule].parameter else [0.0]
     for number in range(PROBLEMS):
         rng = np.random.default_rng(number)
@@ -68,7 +68,7 @@ def test_the_browser_applies_a_rule_as_python_does(browser_page, rule):
 
 
 @pytest.mark.parametrize("network", ["mlp of the example", "conv5"])
-def test_rules_on_recorded_steps_are_those_of_python_for_any_modules_and_splits(browser_page, network):
+def test_rules_on_recorded_steps_agree_with_python(browser_page, network):
     if network == "conv5":
         recordings, task = [record("conv5", 3).recording], PAST
     else:
@@ -99,7 +99,7 @@ def test_rules_on_recorded_steps_are_those_of_python_for_any_modules_and_splits(
             np.testing.assert_allclose(points, np.stack([x, y], axis=1), rtol=1e-6, atol=1e-6 * np.abs([x, y]).max())
 
 
-def test_the_browser_has_the_rules_of_python_under_the_same_names(browser_page):
+def test_rules_have_the_names_of_python(browser_page):
     labels = browser_page.evaluate("Object.fromEntries(Object.entries(RULES).map(([name, { label }]) => [name, label]))")
     assert labels == {name: rule.label for name, rule in RULES.items()}
     with_curves = browser_page.evaluate("Object.keys(RULES).filter((name) => RULES[name].parameters.length > 1)")

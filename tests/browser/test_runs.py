@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from people import check_for_everyone, finish, open_address, press, wait_until_still
+from filled_store import fill
+from people import check_accessibility, open_address, press, wait_until_still
 from playwright.sync_api import expect
 
 from mgem_core.config.sweeps import SweepSpec
@@ -21,8 +22,7 @@ def store(home):
     """Two ended sweeps with ten runs, of which one failed."""
     store = Store(home / "runs.db")
     store.submit(SPEC, "The first")
-    while claimed := store.claim():
-        finish(store, claimed[0])
+    fill(store)
     store.submit(SweepSpec(base={"device": "cuda:7", "tasks": 2}), "No *such* device")
     store.end(store.claim()[0], "failed", "device is 'cuda:7', but this machine has 0 CUDA devices; use cpu or auto.")
     return store
@@ -126,5 +126,5 @@ def test_accessibility(browser, server, store, address, scheme, width):
     page = open_address(context.new_page(), f"{server}/{address}")
     page.locator(".configurations tbody tr").first.wait_for()
     wait_until_still(page)
-    check_for_everyone(page)
+    check_accessibility(page)
     context.close()

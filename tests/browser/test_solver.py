@@ -75,7 +75,7 @@ def expected(one, q):
     return solve_module(G @ G.T, b, float(g @ g), restriction).v
 
 
-def test_the_browser_solves_as_python_does(page):
+def test_dual_solutions_agree_with_python(page):
     page.goto("about:blank")
     page.add_script_tag(content=bundle(FOLDER / "solver.js"))
     problems = [problem(number) for number in range(PROBLEMS)]

@@ -4,11 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from filled_store import filled_store, probe
 
 from mgem_core.cli import main
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.events import Finished, Probed, TaskLearned
-from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
 
 BASE = {"tasks": 2, "iterations": 10, "memory": 20}
@@ -18,25 +17,16 @@ BASE = {"tasks": 2, "iterations": 10, "memory": 20}
 def store(tmp_path, monkeypatch):
     """A sweep of GEM and p-mGEM(4) over three strengths and five seeds, in which p-mGEM(4) learns 10 % more."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
-    store = Store(tmp_path / "runs.db")
     grid = {"seed": [0, 1, 2, 3, 4], "modules": [1, 4], "strength": [0.0, 0.5, 1.0]}
-    store.submit(SweepSpec(base=BASE, grid=grid), "mine")
     rng = np.random.default_rng(0)
-    while claimed := store.claim():
-        run, config = claimed
+
+    def results(run, config):
         x = 1 + config.seed + float(config.strength)
         y = (5 + 0.1 * config.seed) * (1.1 if config.modules == 4 else 1.0) + rng.normal(0, 0.01)
         R = np.array([[90.0, 10.0], [70.0 + 10 * config.strength + rng.normal(), 85.0]])
-        past = np.array([x])
-        store.record(
-            [
-                (run, TaskLearned(0, R[0], 1.0)),
-                (run, Probed(1, 5, past, y, y, past, 1.0, np.array([1.5]), 2.5, 3.0)),
-                (run, TaskLearned(1, R[1], 2.0)),
-                (run, Finished("finished", "", R, *acc_fwd_bwd(R), 2.0, 0.01, "abc")),
-            ]
-        )
-    return store
+        return R, [probe(1, np.array([x]), y)]
+
+    return filled_store(tmp_path / "runs.db", SweepSpec(base=BASE, grid=grid), "mine", results=results)
 
 
 def test_significant_difference_is_reported(store, capsys):

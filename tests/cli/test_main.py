@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_store import small_store
+from filled_store import known_store
 
 from mgem_core.cli import COMMANDS, main
 
@@ -60,7 +60,7 @@ def test_simple_commands_import_nothing_slow(arguments, tmp_path):
 @pytest.mark.parametrize("is_empty", [True, False])
 def test_listing_runs_imports_nothing_slow(is_empty, tmp_path):
     if not is_empty:
-        small_store(tmp_path / "runs.db").close()
+        known_store(tmp_path / "runs.db").close()
     assert imported_by(["runs"], tmp_path) & SLOW_TO_IMPORT == set()
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from small_store import finish
+from filled_store import finish
 
 from mgem_core.cli import main
 from mgem_core.config.sweeps import SweepSpec

@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from small_store import small_store
+from filled_store import known_store
 
 from mgem_core.analysis.estimate import Estimate
 from mgem_core.cli import main
@@ -87,7 +87,7 @@ def test_preset_fields_can_be_overridden(home):
 
 def test_finished_sweep_prints_a_table_with_legend(home, capsys):
     folder, _ = home
-    small_store(folder / "runs.db")
+    known_store(folder / "runs.db")
     grid = ["--benchmark", "mnist5k-permutations,mnist5k-rotations", "--modules", "1,4"]
     assert main(["sweep", "--tasks", "2", "--iterations", "10", "--memory", "20", *grid]) == 0
     out = capsys.readouterr().out
@@ -98,7 +98,7 @@ def test_finished_sweep_prints_a_table_with_legend(home, capsys):
     ]
     assert all(row[2:] == ["0.5", "1", "of", "1", "77.50", "87.50", "−10.00", "2.0"] for row in rows)
     assert "ACC = FWD + BWD" in out
-    assert "mgem export s1" in out  # small_store has made exactly these runs
+    assert "mgem export s1" in out  # known_store has made exactly these runs
 
 
 def test_presets_and_data_are_listed(home, capsys):

@@ -186,17 +186,22 @@ def test_missing_data_is_explained_in_one_sentence(tmp_path, name):
 VIEWS = [View(), View(pair=None), View(pair=(1, 2)), *(View(after=after) for after in (1, 2, 3)), View(pair=None, after=1)]
 
 
-@pytest.mark.parametrize("view", VIEWS, ids=str)
-@pytest.mark.parametrize("status", ["running", "finished", "cancelled"])
-def test_is_available_agrees_with_export(tmp_path, status, view):
-    store = filled_store(tmp_path / "runs.db", finishes=lambda run: status == "finished")
-    if status == "cancelled":
+@pytest.fixture(scope="module", params=["running", "finished", "cancelled"])
+def store_by_status(request, tmp_path_factory):
+    """A store whose runs all have this status."""
+    store = filled_store(tmp_path_factory.mktemp("store") / "runs.db", finishes=lambda run: request.param == "finished")
+    if request.param == "cancelled":
         store.cancel(store.run_ids(1))
         store.requeue_interrupted()
-    for selection in (Selection(store, 1, view=view), Selection(store, run_ids=[1, 7], view=view)):
+    return store
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=str)
+def test_is_available_agrees_with_export(store_by_status, view):
+    for selection in (Selection(store_by_status, 1, view=view), Selection(store_by_status, run_ids=[1, 7], view=view)):
         for name in FIGURES:
             try:
-                can_be_exported = bool(exported(store, name, "json", view, selection.sweep, selection.run_ids))
+                can_be_exported = bool(exported(store_by_status, name, "json", view, selection.sweep, selection.run_ids))
             except UsageError:
                 can_be_exported = False
             assert FIGURES[name].is_available(selection) == can_be_exported, (name, selection.sweep)

@@ -1,10 +1,10 @@
 """A-GEM: one constraint per module, the mean gradient on samples of all memories."""
 
-import numpy as np
 import pytest
 import torch
+from resumed import check_resumed_run
 
-from mgem_core import RunConfig, run
+from mgem_core import RunConfig
 from mgem_core.gradients.rows import gradient
 from mgem_core.learners._reservoir import batch_of
 from mgem_core.training.engine import _Run
@@ -62,12 +62,7 @@ def test_gradient_is_unchanged_without_conflict():
 
 @pytest.mark.parametrize("fields", [{}, {"modules": 4}, {"benchmark": "mnist5k-split"}])
 def test_resumed_run_is_bit_identical(fields):
-    saved, config = [], RunConfig(**{**SHORT, **fields})
-    whole = list(run(config, checkpoint=saved.append, checkpoint_seconds=0))[-1]
-    events = list(run(config, resume=saved[25]))
-    assert (events[0].task, events[0].notice) == (1, "")
-    assert events[-1].fingerprint == whole.fingerprint
-    np.testing.assert_array_equal(events[-1].R, whole.R)
+    check_resumed_run(RunConfig(**{**SHORT, **fields}))
 
 
 def test_labels():

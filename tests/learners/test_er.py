@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from resumed import check_resumed_run
 from torch.nn.functional import cross_entropy
 
 from mgem_core import RunConfig, run
@@ -59,12 +60,7 @@ def test_replayed_samples_are_shown_as_their_task_shows_them():
 
 @pytest.mark.parametrize("fields", [{}, {"benchmark": "mnist5k-split"}])
 def test_resumed_run_is_bit_identical(fields):
-    saved, config = [], RunConfig(**{**SHORT, **fields})
-    whole = list(run(config, checkpoint=saved.append, checkpoint_seconds=0))[-1]
-    events = list(run(config, resume=saved[25]))
-    assert (events[0].task, events[0].notice) == (1, "")
-    assert events[-1].fingerprint == whole.fingerprint
-    np.testing.assert_array_equal(events[-1].R, whole.R)
+    check_resumed_run(RunConfig(**{**SHORT, **fields}))
 
 
 def test_er_forgets_less_than_sgd():

@@ -256,46 +256,6 @@ def test_sweep_survives_kills_with_equal_numbers_and_no_orphans(home, victim, ex
     assert not chaos.wait_for_quiet(home)
 
 
-RAY_GRID = flags({"tasks": 3, "iterations": 500, "memory": 100, "probe_every": 25, "seeds": "0,1,2,3"})
-
-
-@pytest.mark.slow
-def test_losing_a_ray_node_gives_equal_numbers(home, tmp_path_factory):
-    from ray.cluster_utils import Cluster
-
-    expected = chaos.undisturbed(tmp_path_factory.mktemp("undisturbed"), RAY_GRID)
-    node = {"num_cpus": 1, "node_ip_address": "127.0.0.2"}  # a loopback address; Ray treats 127.0.0.1 differently
-    cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
-    try:
-        second = cluster.add_node(**node)
-        command = chaos.mgem(home, "sweep", *RAY_GRID, "--ray", cluster.address, "--idle", "2", "--json")
-        store = until(lambda: (home / "runs.db").exists()) and Store(home / "runs.db")
-
-        def both_have_checkpoints():
-            running = [run for run in store.run_records() if run["status"] == "running"]
-            return len(running) == 2 and all(run["task"] and store.checkpoint(run["id"]).exists() for run in running)
-
-        until(both_have_checkpoints, 120)
-        cluster.remove_node(second, allow_graceful=False)
-        document = json.loads(command.communicate(timeout=240)[0])
-        assert document["counts"]["finished"] == 4
-        assert chaos.results(home) == expected
-        lost = [run for run in document["runs"] if run["attempts"] == 2]
-        assert len(lost) == 1
-        assert lost[0]["resumed_task"] >= 1
-        assert not chaos.wait_for_quiet(home)
-    finally:
-        cluster.shutdown()
-
-
-@pytest.mark.slow
-def test_unreachable_ray_cluster_is_reported(home):
-    command = chaos.mgem(home, "sweep", *flags(SHORT), "--ray", "127.0.0.1:1")
-    assert command.wait(timeout=60) == 2
-    assert "ray is '127.0.0.1:1', but no Ray cluster answers there" in (home / "runner.log").read_text()
-    assert not chaos.wait_for_quiet(home)
-
-
 @pytest.fixture(params=["forkserver", "spawn"])
 def start_method(request, monkeypatch):
     """Start workers as on Linux, and as on other systems."""

@@ -46,6 +46,13 @@ class Checkout:
         out, err = process.communicate(timeout=240)
         return process.returncode, out, err
 
+    def launch(self, *options: str) -> Store:
+        """Launch a sweep on one worker and return the store once its first run is training."""
+        assert self.call("sweep", *SMALL, *options, "--workers", "1", "--detach")[0] == 0
+        store = Store(self.home / "runs.db")
+        until(lambda: store.counts(1)["running"])
+        return store
+
     def accuracies(self, seeds: str, home: Path | None = None) -> tuple[dict[int, float], str]:
         sweep = ["sweep", *SMALL, "--iterations", "100", "--seeds", seeds, "--idle", "1", "--json"]
         code, out, err = self.call(*sweep, home=home)
@@ -65,10 +72,7 @@ def home(tmp_path):
 def test_sweep_is_trained_with_the_code_that_requested_it(tmp_path, home):
     one, other = Checkout(tmp_path / "one", home), Checkout(tmp_path / "other", home, is_edited=True)
     alone, _ = other.accuracies("0", home=tmp_path / "alone")
-    live = ["sweep", *SMALL, "--iterations", "2000", "--seeds", LATER, "--workers", "1", "--idle", "30", "--detach"]
-    assert one.call(*live)[0] == 0
-    store = until(lambda: (home / "runs.db").exists()) and Store(home / "runs.db")
-    until(lambda: store.counts(1)["running"])
+    store = one.launch("--iterations", "2000", "--seeds", LATER, "--idle", "30")
     found, messages = other.accuracies("0")
     assert found == alone
     assert "Waiting for another version to finish: process" in messages
@@ -81,10 +85,7 @@ def test_sweep_is_trained_with_the_code_that_requested_it(tmp_path, home):
 @pytest.mark.slow
 def test_runs_queued_before_an_update_resume_with_new_code(tmp_path, home):
     before = Checkout(tmp_path / "one", home)
-    queued = ["sweep", *SMALL, "--iterations", "20000", "--seeds", "0,1,2", "--workers", "1", "--detach", "--idle", "1"]
-    assert before.call(*queued)[0] == 0
-    store = until(lambda: (home / "runs.db").exists()) and Store(home / "runs.db")
-    until(lambda: store.counts(1)["running"])
+    store = before.launch("--iterations", "20000", "--seeds", "0,1,2", "--idle", "1")
     for process in chaos.processes(home):
         os.kill(process, signal.SIGKILL)
     after = Checkout(tmp_path / "other", home, is_edited=True)
@@ -100,31 +101,9 @@ def test_runs_queued_before_an_update_resume_with_new_code(tmp_path, home):
 
 
 @pytest.mark.slow
-def test_ray_node_with_other_code_is_refused(tmp_path, home):
-    from ray.cluster_utils import Cluster
-
-    one, other = Checkout(tmp_path / "one", home), Checkout(tmp_path / "other", home, is_edited=True)
-    node = {"num_cpus": 1, "node_ip_address": "127.0.0.2", "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args={**node, "env_vars": {"PYTHONPATH": str(one.folder)}})
-    try:
-        cluster.add_node(**{**node, "env_vars": {"PYTHONPATH": str(other.folder)}})
-        sweep = ["sweep", *SMALL, "--iterations", "20", "--seeds", "0,1,2", "--ray", cluster.address, "--idle", "1"]
-        code, out, err = one.call(*sweep, "--json", cwd=tmp_path)
-        assert code == 0, err
-        assert json.loads(out)["counts"]["finished"] == 3
-        assert "mgem: Refused Ray node:" in err
-        assert "(127.0.0.2) has other code in mgem_core/learners/_learner.py. Install the same versions there" in err
-    finally:
-        cluster.shutdown()
-
-
-@pytest.mark.slow
 def test_different_pool_request_is_reported(tmp_path, home):
     one = Checkout(tmp_path / "one", home)
-    live = ["sweep", *SMALL, "--iterations", "5000", "--seeds", "5,6,7,8", "--workers", "1", "--idle", "30", "--detach"]
-    assert one.call(*live)[0] == 0
-    store = until(lambda: (home / "runs.db").exists()) and Store(home / "runs.db")
-    until(lambda: store.counts(1)["running"])
+    one.launch("--iterations", "5000", "--seeds", "5,6,7,8", "--idle", "30")
     code, _, err = one.call("sweep", *SMALL, "--iterations", "50", "--seeds", "0", "--ray", "127.0.0.1:1")
     assert code == 2
     assert "Waiting for another runner to finish: process" in err

@@ -7,6 +7,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import filled_store
 import numpy as np
 import pytest
 
@@ -28,10 +29,8 @@ def store(tmp_path):
     return Store(tmp_path / "runs.db")
 
 
-def finish(store, run_id, acc=80.0, status="finished"):
-    R = np.array([[90.0, 10.0], [acc, acc]])
-    rows = [(run_id, TaskLearned(task, R[task], 1.0)) for task in range(2)]
-    store.record([*rows, (run_id, Finished(status, "", R, acc, 85.0, acc - 85.0, 1.5, 0.01, "abc"))])
+def finish(store, run, acc=80.0, status="finished"):
+    filled_store.finish(store, run, R=filled_store.matrix_with(acc), probes=[], status=status)
 
 
 def test_sweep_is_queued_in_order(store):

@@ -11,7 +11,9 @@ PAGES = ("lens", "explore", "runs", "paper")  # pages that need a store; Geometr
 
 def open_page(name: str = "explore", **query: str | list[str]) -> AppTest:
     """Open a page by a link with this query."""
-    app = AppTest.from_file(str(MAIN), default_timeout=15)
+    app = AppTest.from_file(
+        str(MAIN), default_timeout=60
+    )  # seconds; a busy machine may take ten times as long as a quiet one
     # By its URL, like a browser: AppTest.switch_page finds a page by its file, and only after the first run.
     app._page_hash = calc_hash("" if name == PAGES[0] else name)
     app.query_params.update(query)

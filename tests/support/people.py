@@ -1,15 +1,10 @@
-"""Actions of a user on a page, and results of runs without training."""
+"""Actions of a user on a page."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
-
-from mgem_core.events import Event, Finished, Probed, Stepped, TaskLearned
-from mgem_core.metrics import acc_fwd_bwd
-from mgem_core.store import Store
 
 
 def open_address(page: Page, address: str) -> Page:
@@ -41,7 +36,7 @@ def press(page: Page, name: str) -> None:
     button.click()
 
 
-def check_for_everyone(page: Page) -> None:
+def check_accessibility(page: Page) -> None:
     """Check that the page fits the screen and that axe-core finds no accessibility problem."""
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "the page is wider than the screen"
     found = Axe().run(page).response["violations"]
@@ -58,17 +53,3 @@ def offline_page(browser: Browser) -> Iterator[Page]:
     yield page
     assert not errors
     context.close()
-
-
-def finish(store: Store, run: int) -> None:
-    """Record all events of a run of three tasks, without training it."""
-    rng = np.random.default_rng(run)
-    R = 70 + 10 * rng.random((3, 3))
-    for task in range(3):
-        events: list[Event] = [Stepped(task, step, 1 / step, 0.2, 0.001, 0) for step in (10, 20, 30, 40, 50)]
-        events += (
-            [Probed(task, 10, rng.random(task), 1.0, 1.0, rng.random(task), 1.0, np.ones(task), 1.0, 1.0)] if task else []
-        )
-        store.record([(run, event) for event in (*events, TaskLearned(task, R[task], task + 1.0))])
-    acc, fwd, bwd = acc_fwd_bwd(R)
-    store.record([(run, Finished("finished", "", R, acc, fwd, bwd, 3.0, 0.01, f"{run}"))])
