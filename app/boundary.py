@@ -96,12 +96,12 @@ def find_refusal(scope: Scope, proxies: frozenset[str], has_token: bool) -> str:
         return "The request must have one Host header, and at most one Origin header."
     if not is_admitted_host(hosts[0], proxies, has_token):
         return (
-            f"This dashboard does not answer to the name {shown(hosts[0])}; open it at the address that it printed, "
+            f"This dashboard does not answer to the name {shorten(hosts[0])}; open it at the address that it printed, "
             f"or, if this is the name of your proxy, start it with: mgem dashboard --host NAME"
         )
     if origins and not is_admitted_origin(origins[0], hosts[0], proxies):
         return (
-            f"Pages of {shown(origins[0])} cannot use this dashboard; if this is the address of your proxy, "
+            f"Pages of {shorten(origins[0])} cannot use this dashboard; if this is the address of your proxy, "
             f"start it with: mgem dashboard --host NAME"
         )
     client = scope.get("client")
@@ -121,7 +121,7 @@ def is_admitted_host(value: str, proxies: frozenset[str], has_token: bool) -> bo
     host, _ = split_host(value, 0)
     if is_loopback(host) or host in proxies:
         return True
-    return has_token and bool(parse_address(host) or host in own_names())
+    return has_token and bool(parse_address(host) or host in computer_names())
 
 
 def is_admitted_origin(origin: str, host: str, proxies: frozenset[str]) -> bool:
@@ -156,12 +156,12 @@ def parse_address(host: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-def own_names() -> set[str]:
+def computer_names() -> set[str]:
     """Return the names of this computer, without asking a name server."""
     name = socket.gethostname().lower()
     return {name, name.partition(".")[0]}
 
 
-def shown(value: str) -> str:
-    """Prepare a header for a message."""
+def shorten(value: str) -> str:
+    """Return a header for a message: at most 100 characters, without control characters."""
     return "".join(character for character in value[:100] if character.isprintable())

@@ -19,8 +19,6 @@ STYLE = """
 .stToastContainer { top: auto !important; bottom: 1rem }
 """
 DARK_STYLE = """
-/* Two plots side by side need the full width; Streamlit has options only for the space above and below the page. */
-.stMainBlockContainer { padding-inline: min(2rem, 5vw) }
 /* The text of selected pills. No primaryColor has enough contrast both there and behind the white text of buttons. */
 button[data-variant][data-selected=true] p { color: #E8ECF1 }
 """

@@ -16,7 +16,7 @@ from mgem_core.store import Store
 
 
 def show_export_menu(store: Store, sweep: int | None, view: View, runs: list[int] | None = None) -> None:
-    """A menu for a sweep, or for these runs: a choice of the figure, and a button for each format that it has."""
+    """Show the menu of a sweep, or of these runs: a choice of the figure, and a button for each of its formats."""
     with st.popover("Export"):
         name = st.selectbox("Content", list(FIGURES), format_func=lambda name: FIGURES[name].title, key="export what")
         figure = FIGURES[name]
@@ -38,7 +38,7 @@ def show_export_menu(store: Store, sweep: int | None, view: View, runs: list[int
 
 
 def _make_file(path: Path, sweep: int | None, runs: list[int] | None, view: View, name: str, format: str) -> bytes:
-    """Called from another thread, where neither the session nor its store can be used."""
+    """Return the content of the file. Called from another thread, where neither the session nor its store can be used."""
     store = Store(path)
     try:
         return export(Selection(store, sweep, runs, view), name, format)

@@ -16,7 +16,7 @@ IDLE_SECONDS = "900"  # for which a runner without work keeps its workers ready 
 
 @st.cache_resource
 def _started_runner() -> dict[str, Any]:
-    """Return the runner process that this server started last, and why it could not work, if so."""
+    """Return the runner process that this server started last, and the reason if it could not work."""
     return {"process": None, "refusal": ""}
 
 

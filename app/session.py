@@ -90,8 +90,7 @@ def explain_errors(action: Callable[..., None]) -> Callable[..., None]:
 
 @st.cache_resource
 def measurement_cache() -> MeasurementCache:
-    """Return the cache that all sessions share."""
-    return MeasurementCache()
+    return MeasurementCache()  # shared by all sessions
 
 
 def read_once(name: str, store: Store, subject: Any, read: Callable[[], Any]) -> Any:
@@ -103,7 +102,6 @@ def read_once(name: str, store: Store, subject: Any, read: Callable[[], Any]) ->
 
 
 def read_runs(store: Store, sweep: int) -> pd.DataFrame:
-    """Return the frame of the runs of a sweep."""
     return read_once("runs frame", store, sweep, lambda: frames.runs(store, sweep))
 
 
@@ -166,18 +164,19 @@ def parse_id(text: str, letter: str) -> int | None:
 
 
 def put_in_url(name: str, values: list[str]) -> None:
-    if values:
-        st.query_params[name] = ",".join(values)
-    else:
+    """Set a parameter of the URL if it differs; remove it if there are no values."""
+    text = ",".join(values)
+    if not text:
         st.query_params.pop(name, None)
+    elif st.query_params.get(name) != text:
+        st.query_params[name] = text
 
 
 def url_selection(name: str, known: Container[str]) -> list[str]:
     """Return the known keys of a selection, first read from the URL; the session holds it, and the URL is updated."""
-    in_url = st.query_params.get(name, "")
-    selected = [key for key in st.session_state.setdefault(name, in_url.split(",")) if key in known]
-    if in_url != ",".join(selected):
-        put_in_url(name, selected)
+    in_session = st.session_state.setdefault(name, st.query_params.get(name, "").split(","))
+    selected = [key for key in in_session if key in known]
+    put_in_url(name, selected)
     return selected
 
 

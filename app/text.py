@@ -32,7 +32,7 @@ def abbreviate(items: list[str], most: int) -> str:
 
 
 def field_title(name: str) -> str:
-    """Return the name of a config field for people."""
+    """Return the name of a config field in words."""
     return name.replace("_", " ")
 
 

@@ -21,7 +21,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Stepped:
-    """Means over the steps since the last Stepped event."""
+    """Means over the steps since the previous Stepped event."""
 
     task: int
     step: int  # steps done in this task

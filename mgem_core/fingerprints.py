@@ -69,7 +69,7 @@ def version_at_start(library: str) -> str:
 
 
 def part_at_start(name: str) -> str:
-    """Return what `part_on_disk` returns, but for the code and libraries that this process runs."""
+    """Return the same as `part_on_disk`, for the code and libraries that this process runs."""
     return _fingerprint(name, code_at_start().get) if is_code(name) else version_at_start(name)
 
 
@@ -85,7 +85,7 @@ def part_on_disk(name: str) -> str:
 
 
 def library_version(library: str) -> str:
-    """Return what `metadata.version` returns, five times faster, because it does not parse the whole metadata."""
+    """Return the same as `metadata.version`, five times faster, because it does not parse the whole metadata."""
     description = metadata.distribution(library).read_text("METADATA") or ""
     match = re.search(r"^Version: *(\S+)$", description, re.MULTILINE)
     return match[1] if match else metadata.version(library)
@@ -124,11 +124,11 @@ def _parse(code: bytes | None) -> tuple[str, list[str]]:
 
     The fingerprint is empty if the content is not valid Python.
     """
+    if code is None:
+        return "", []
     try:
-        tree = ast.parse(code) if code is not None else None
+        tree = ast.parse(code)
     except (SyntaxError, ValueError):  # ValueError: a null byte
-        tree = None
-    if tree is None:
         return "", []
     imported = _imported_parts(tree)
     for node in ast.walk(tree):

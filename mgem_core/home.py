@@ -5,8 +5,8 @@ from pathlib import Path
 
 
 def home() -> Path:
-    of_project = Path(__file__).parents[1] / "data_cache"
-    return Path(os.environ.get("MGEM_HOME") or (of_project if of_project.is_dir() else "data_cache"))
+    in_project = Path(__file__).parents[1] / "data_cache"
+    return Path(os.environ.get("MGEM_HOME") or (in_project if in_project.is_dir() else "data_cache"))
 
 
 def store_path() -> Path:

@@ -1,7 +1,5 @@
 """Metrics of a run: ACC, FWD and BWD from the accuracy matrix R, and Pareto fronts."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -25,7 +23,10 @@ def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
 
     A point with a NaN coordinate is never on the front.
     """
-    points = _points(points)
+    points = np.asarray(points, float)
+    points = points if points.size else points.reshape(-1, 2)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"points have shape {points.shape}; they must be N × 2")
     front = np.zeros(len(points), bool)
     order = np.lexsort((-points[:, 1], -points[:, 0]))  # descending x, then descending y
     best: Floats = np.full(2, np.nan)
@@ -34,10 +35,3 @@ def pareto_front(points: ArrayLike) -> NDArray[np.bool_]:
             best = points[i]
         front[i] = (points[i] == best).all()
     return front
-
-
-def _points(points: Any) -> Floats:
-    array = np.asarray(points, float).reshape(-1, 2) if np.size(points) == 0 else np.asarray(points, float)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(f"points have shape {array.shape}; they must be N × 2")
-    return array

@@ -38,7 +38,7 @@ def swept(spec: SweepSpec, workers: int, folder: Path) -> float:
 
 def _all(runner: Runner, spec: SweepSpec) -> None:
     runner.store.submit(spec)
-    while runner.active or runner.store.has_queued_runs():
+    while runner.active or runner.store.counts()["queued"]:
         runner.do_round()
 
 

@@ -47,7 +47,7 @@ OUTCOMES = {"x": "⟨g_s,z⟩/‖z‖", "y": "⟨g_t,z⟩/‖z‖", "bwd": "BWD"
 def train(store: Store, spec: SweepSpec) -> pd.DataFrame:
     """Train the runs of a sweep that the store lacks; return all of them with their measures."""
     sweep = store.find_sweep(spec) or store.submit(spec)
-    if store.has_queued_runs():
+    if store.counts()["queued"]:
         pool = LocalPool(1)
         outcome = Runner(store, pool).work(idle_seconds=0)
         pool.close()

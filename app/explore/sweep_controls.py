@@ -87,7 +87,7 @@ def show_stop_or_resume(store: Store, sweep: int, counts: dict[str, int]) -> Non
 
 def show_link_to_lens(store: Store, sweep: int) -> None:
     """Show a link to the recorded steps of a sweep, if it has any; the page Lens finds the other seeds itself."""
-    if recorded := store.runs_with_snapshots(sweep):
+    if recorded := store.runs_with_snapshots(sweep=sweep):
         help = "Drag modules, splits and strengths at the steps that these runs recorded."
         query = {"of": f"r{recorded[0]}"}
         st.page_link(session.LENS_PAGE, label="Open in Lens →", help=help, query_params=query, width="content")

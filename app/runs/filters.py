@@ -55,8 +55,7 @@ def find_selected_sweep(sweeps: Sweeps) -> int | None:
         sweep = None
     key = None if sweep is None else f"s{sweep}"  # s01 becomes s1
     st.session_state["selected sweep"] = key
-    if st.query_params.get("sweep") != key:
-        session.put_in_url("sweep", [key] if key else [])
+    session.put_in_url("sweep", [key] if key else [])
     return sweep
 
 
@@ -78,14 +77,12 @@ def show_sweep_filter(sweeps: Sweeps) -> None:
 
 def find_selected_runs(store: Store) -> list[dict[str, Any]]:
     """Return the selected runs. They are first read from the URL; then the session holds them, and the URL is updated."""
-    in_url = st.query_params.get("runs", "")
-    keys = st.session_state.setdefault("runs", [key for key in in_url.split(",") if key])
+    keys = st.session_state.setdefault("runs", [key for key in st.query_params.get("runs", "").split(",") if key])
     ids = {key: session.parse_id(key, "r") for key in keys}
     runs = load_runs(store, [run for run in ids.values() if run is not None])
     known = [f"r{run['id']}" for run in runs]
     if unknown := [key for key, run in ids.items() if f"r{run}" not in known]:
         session.queue_notice(f"There is no run {abbreviate(list(map(quote, unknown)), 5)} in this store.")
     st.session_state["runs"] = known
-    if in_url != ",".join(known):
-        session.put_in_url("runs", known)
+    session.put_in_url("runs", known)
     return runs

@@ -52,7 +52,7 @@ def non_default_fields(config: Mapping[str, Any]) -> list[str]:
 
 
 def format_value(value: Any) -> str:
-    """Format the value of a field for people."""
+    """Format the value of a field in words."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} = {number}" for name, number in value.items())
     if isinstance(value, list | tuple | float):

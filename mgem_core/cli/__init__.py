@@ -16,7 +16,7 @@ from typing import NoReturn
 from pydantic import ValidationError
 
 from mgem_core import UsageError, __version__
-from mgem_core.cli._errors import print_error
+from mgem_core.cli._report import print_error
 from mgem_core.config import explain
 
 COMMANDS = {  # file → its line in `mgem --help`

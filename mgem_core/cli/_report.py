@@ -1,7 +1,8 @@
-"""Output about a run: the progress line, the summary, the JSON document."""
+"""Output of the commands: error messages, the progress line, and the summary and JSON document of a run."""
 
 import math
 import shutil
+import sys
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any, TextIO
@@ -102,6 +103,12 @@ class Progress:
         if self.is_terminal:
             self.out.write("\r\033[K")
             self.out.flush()
+
+
+def print_error(message: str, exit_code: int) -> int:
+    """Print the message on one line on stderr and return the exit code."""
+    print(f"mgem: {printable(' '.join(message.split()))}", file=sys.stderr)
+    return exit_code
 
 
 def printable(text: str) -> str:

@@ -10,37 +10,32 @@ from mgem_core.analysis.aggregate import AXES, CELLS, CHOICES, DIFFERENCES, ERRO
 
 
 def add_view_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--axes", default="unit", metavar="X", help=f"axes of the frontier: {', '.join(AXES)} [unit]")
-    parser.add_argument(
-        "--pair",
-        default="1,2",
-        metavar="S,T",
-        help="frontier of past task S and current task T, counted from 1, or mean [1,2]",
-    )
-    parser.add_argument(
-        "--gradient", default="full", metavar="X", help="gradient of the new task: full (its training set) or batch [full]"
-    )
+    _add_choice(parser, "axes", f"axes of the frontier: {', '.join(AXES)}")
+    pair = "frontier of past task S and current task T, counted from 1, or mean [1,2]"
+    parser.add_argument("--pair", default="1,2", metavar="S,T", help=pair)
+    _add_choice(parser, "gradient", "gradient of the new task: full (its training set) or batch")
     parser.add_argument("--after", type=int, metavar="K", help="show the state after K tasks [the current state]")
-    parser.add_argument(
-        "--benchmark", default="", metavar="NAME", help="benchmark to show, if the sweep has several [the first]"
-    )
+    benchmark = "benchmark to show, if the sweep has several [the first]"
+    parser.add_argument("--benchmark", default="", metavar="NAME", help=benchmark)
     parser.add_argument("--baseline", default="", metavar="LINE", help="line to compare with [GEM, or the first line]")
 
 
 def add_plot_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that apply to plots only."""
-    parser.add_argument("--errors", default="between", metavar="X", help=f"error bars: {', '.join(ERRORS)} [between]")
-    measures = f"measure of strength and map: {', '.join(MEASURES)} (x, y: those of the frontier) [acc]"
-    parser.add_argument("--measure", default="acc", metavar="X", help=measures)
-    parser.add_argument(
-        "--cells", default="differences", metavar="X", help=f"cells of the map: {', '.join(CELLS)} [differences]"
-    )
-    kinds = f"difference shown by seeds: {', '.join(DIFFERENCES)} [retention]"
-    parser.add_argument("--difference", default="retention", metavar="X", help=kinds)
-    strengths = f"strengths in the table: {', '.join(STRENGTHS)} (only the best of each line on held-out data) [all]"
-    parser.add_argument("--strengths", default="all", metavar="X", help=strengths)
+    _add_choice(parser, "errors", f"error bars: {', '.join(ERRORS)}")
+    _add_choice(parser, "measure", f"measure of strength and map: {', '.join(MEASURES)} (x, y: those of the frontier)")
+    _add_choice(parser, "cells", f"cells of the map: {', '.join(CELLS)}")
+    _add_choice(parser, "difference", f"difference shown by seeds: {', '.join(DIFFERENCES)}")
+    best = "(only the best of each line on held-out data)"
+    _add_choice(parser, "strengths", f"strengths in the table: {', '.join(STRENGTHS)} {best}")
     help = "draw only the Pareto points of the frontier"
     parser.add_argument("--hide-dominated", action="store_true", help=help)
+
+
+def _add_choice(parser: argparse.ArgumentParser, name: str, help: str) -> None:
+    """Add an option for a field of View, with the default of the field."""
+    default = getattr(View(), name)
+    parser.add_argument(f"--{name.replace('_', '-')}", default=default, metavar="X", help=f"{help} [{default}]")
 
 
 def read_view(options: argparse.Namespace, benchmarks: Sequence[str]) -> View:

@@ -26,13 +26,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--address", default=ADDRESS, help=f"IP address to listen on; any other than {ADDRESS} needs --token [{ADDRESS}]"
     )
-    parser.add_argument(
-        "--host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="host name of a reverse proxy in front of it; can be repeated",
-    )
+    host = "host name of a reverse proxy in front of it; can be repeated"
+    parser.add_argument("--host", action="append", default=[], metavar="NAME", help=host)
 
 
 def _dashboard(options: argparse.Namespace) -> int:

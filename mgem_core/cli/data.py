@@ -7,8 +7,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 
 from mgem_core import UsageError
-from mgem_core.cli._errors import print_error
-from mgem_core.cli._report import printable
+from mgem_core.cli._report import print_error, printable
 from mgem_core.streams import BENCHMARKS, Benchmark, Dataset
 
 TIMEOUT = 30.0  # seconds without any data after which a download fails

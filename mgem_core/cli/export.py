@@ -22,12 +22,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("of", metavar="SWEEP|RUN", help="a sweep like s3, or a run like r12")
     parser.add_argument("--what", required=True, metavar="X", help=f"what to export: {', '.join(FIGURES)}")
     parser.add_argument("--format", required=True, metavar="X", help=f"file format: {', '.join(FORMATS)}")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="file to write, - for stdout [a descriptive name in this folder]",
-    )
+    output = "file to write, - for stdout [a descriptive name in this folder]"
+    parser.add_argument("-o", "--output", metavar="FILE", help=output)
     add_view_options(parser)
     add_plot_options(parser)
 

@@ -1,4 +1,4 @@
-"""The command `mgem lens`: what other settings would have done at the steps of recorded runs."""
+"""The command `mgem lens`, which predicts what other settings would have done at the steps of recorded runs."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from mgem_core import UsageError
 from mgem_core.cli._report import printable
 from mgem_core.cli._view import read_pair
 from mgem_core.cli.runs import find_runs
-from mgem_core.config.field_values import parse_modules, parse_strength, whole_number
+from mgem_core.config.field_values import parse_modules, parse_strength, split_values, whole_number
 from mgem_core.events import number
 from mgem_core.home import store_path
 from mgem_core.lens import recordings
@@ -25,24 +25,20 @@ from mgem_core.restriction.surgery import RULES
 from mgem_core.store import Store
 
 AXES = ("unit", "raw", "cosine")
-KNOBS = {  # options that all settings share; by default as the run had them
-    name: words for name, words in CHOICES.items() if name != "ridge_kind"
-}
+KNOBS = {name: words for name, words in CHOICES.items() if name != "ridge_kind"}  # options that all settings share
 LEGEND = """\
 x, y, batch y  ⟨g_s,z⟩, ⟨g_t,z⟩ and ⟨g,z⟩, mean over {snapshots} recorded steps, {axes}; ± standard error over seeds"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_lens)
-    parser.add_argument(
-        "of", nargs="+", metavar="RUN|FILE", help="r12, s3, or a file of mgem_core.lens.recorder; seeds are averaged"
-    )
+    of = "r12, s3, or a file of mgem_core.lens.recorder; seeds are averaged"
+    parser.add_argument("of", nargs="+", metavar="RUN|FILE", help=of)
     modules = "as in mgem run, several separated by commas (by ; where a value has commas) [1]"
     parser.add_argument("--modules", default="1", metavar="X,Y", help=modules)
     parser.add_argument("--splits", default="1", metavar="X,Y", help="divisors of the recorded ones [1]")
-    parser.add_argument(
-        "--strengths", default="0,0.1,0.3,1,3,10", metavar="X,Y", help="memory strengths [0,0.1,0.3,1,3,10]"
-    )
+    strengths = "0,0.1,0.3,1,3,10"
+    parser.add_argument("--strengths", default=strengths, metavar="X,Y", help=f"memory strengths [{strengths}]")
     for name, words in KNOBS.items():
         help = f"{', '.join(words)} [as the run had it]"
         parser.add_argument(f"--{name.replace('_', '-')}", choices=words, metavar="X", help=help)
@@ -68,7 +64,7 @@ def _lens(options: argparse.Namespace) -> int:
 
 
 def _recordings(names: Sequence[str]) -> list[Recording]:
-    """What the user named: files, runs, and the runs of sweeps that have snapshots; each once."""
+    """Return each recording that the user named once: files, runs, and the runs of sweeps that have snapshots."""
     by_source: dict[Path | int, Recording] = {}
     for name in names:
         if Path(name).is_file() or "." in name or "/" in name:
@@ -76,7 +72,7 @@ def _recordings(names: Sequence[str]) -> list[Recording]:
             continue
         store = Store(store_path())
         runs = find_runs(store, [name])
-        recorded = [run for run in runs if store.has_snapshots(run)]
+        recorded = store.runs_with_snapshots(runs)
         by_source |= {run: recordings.of_run(store, run) for run in recorded or runs[:1] if run not in by_source}
     found = list(by_source.values())
     compared = ("layers", "split_by", "lr", "used", "configuration")
@@ -88,7 +84,7 @@ def _recordings(names: Sequence[str]) -> list[Recording]:
 
 
 def _pairs(text: str, found: Sequence[Recording]) -> list[tuple[int, int]]:
-    """The past and current tasks of which means are taken, counted from 0."""
+    """Return the pairs of past and current task over which means are taken, counted from 0."""
     tasks = set.intersection(*(set(recording.tasks) for recording in found))
     if not tasks:
         raise UsageError("these recordings have no task in common; give recordings of one kind.")
@@ -104,7 +100,7 @@ def _pairs(text: str, found: Sequence[Recording]) -> list[tuple[int, int]]:
 
 
 def _settings(options: argparse.Namespace, used: dict[str, Any]) -> list[Restriction]:
-    """Each combination of modules, splits and strengths, and the rules; what is not given is as the run had it."""
+    """Return each combination of modules, splits, strengths and rules; options that are not given are those of the run."""
     given = {name: value for name in KNOBS if (value := getattr(options, name)) is not None}
     base = Restriction.of({**used, **given})
     rules = [rule for rule in options.rules.split(",") if rule]
@@ -121,9 +117,8 @@ def _settings(options: argparse.Namespace, used: dict[str, Any]) -> list[Restric
 
 
 def _read(name: str, text: str, parse: Any) -> list[Any]:
-    separator = ";" if ";" in text or "=" in text else ","
     values = []
-    for part in text.split(separator):
+    for part in split_values(text):
         try:
             value = parse(part)
         except ValueError as error:
@@ -137,7 +132,7 @@ def _read(name: str, text: str, parse: Any) -> list[Any]:
 def _rows(
     options: argparse.Namespace, found: Sequence[Recording], pairs: Sequence[tuple[int, int]]
 ) -> list[dict[str, Any]]:
-    """A row per setting: means over the steps and pairs of each recording, then over recordings."""
+    """Return a row per setting: means over the steps and pairs of each recording, then over recordings."""
     values = []  # [recordings, 4, settings]
     for recording in found:
         settings = _settings(options, recording.used)
@@ -153,21 +148,16 @@ def _rows(
         row: dict[str, Any] = {"rule": setting.rule or "gem", "modules": setting.modules, "splits": setting.splits}
         row |= {"strength": setting.strength if has_strength else None, "x": number(x), "y": number(y)}
         row |= {"batch_y": number(batch_y), "norm_z": number(norm_z)}
-        rows.append(row | _seeds(found, error))
+        if len(found) > 1:
+            row |= {"seeds": [one.seed for one in found], "x_error": number(error[0]), "y_error": number(error[1])}
+        rows.append(row)
     return rows
 
 
-def _seeds(found: Sequence[Recording], error: np.ndarray) -> dict[str, Any]:
-    """Where there are several recordings: their seeds, and the standard errors over them."""
-    if len(found) == 1:
-        return {}
-    return {"seeds": [one.seed for one in found], "x_error": number(error[0]), "y_error": number(error[1])}
-
-
 def _table(rows: Sequence[dict[str, Any]]) -> str:
-    names = {"rule": "rule", "modules": "modules", "splits": "splits", "strength": "strength", "x": "x", "y": "y"}
-    names |= {"batch_y": "batch y", "norm_z": "‖z‖"}
-    cells = [list(names.values()), *([_cell(row, name) for name in names] for row in rows)]
+    names = ("rule", "modules", "splits", "strength", "x", "y", "batch_y", "norm_z")
+    header = [{"batch_y": "batch y", "norm_z": "‖z‖"}.get(name, name) for name in names]
+    cells = [header, *([_cell(row, name) for name in names] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells

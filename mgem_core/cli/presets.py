@@ -1,4 +1,4 @@
-"""The command `mgem presets`, which lists the grids that `mgem sweep --preset` can start from."""
+"""The command `mgem presets`, which lists the presets of `mgem sweep --preset`."""
 
 import argparse
 

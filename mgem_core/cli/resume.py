@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 
 from mgem_core.cli.runs import find_runs
-from mgem_core.cli.work import add_runner_options, asked_pool, runner_arguments
+from mgem_core.cli.work import add_runner_options, requested_pool, runner_arguments
 from mgem_core.home import store_path
 from mgem_core.runner.work import ensure_runner, reason_to_wait, wanted_runner
 from mgem_core.store import Store
@@ -30,7 +30,7 @@ def _resume(options: argparse.Namespace) -> int:
     phrases += [f"{statuses[name]} {name}" for name in ("running", "finished", "diverged", "failed") if statuses[name]]
     print(f"{', '.join(phrases)}.")
     if statuses["queued"]:
-        wanted = wanted_runner(asked_pool(options))
+        wanted = wanted_runner(requested_pool(options))
         if reason := reason_to_wait(wanted):
             print(f"mgem: {reason}", file=sys.stderr)
         ensure_runner(*runner, wanted=wanted)

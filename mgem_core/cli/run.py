@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from mgem_core import RunConfig, UsageError, run
-from mgem_core.cli._errors import print_error
-from mgem_core.cli._report import Progress, result, summary
+from mgem_core.cli._report import Progress, print_error, result, summary
 from mgem_core.config.snapshot_cost import count_snapshots
 from mgem_core.config.sweeps import domains_without_effect
 from mgem_core.events import Event, Finished, Started

@@ -1,4 +1,4 @@
-"""The command `mgem runs`, which lists what is stored; also, how users refer to runs and sweeps."""
+"""The command `mgem runs`, which lists sweeps and runs; `find_runs` reads ids such as r12 and s3 for all commands."""
 
 import argparse
 import json
@@ -13,12 +13,8 @@ from mgem_core.text import mean_and_error, tasks_in_order
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_list)
-    parser.add_argument(
-        "ids",
-        nargs="*",
-        metavar="RUN|SWEEP",
-        help="show these in full, with errors and tracebacks (r12 is a run, s3 a sweep)",
-    )
+    ids = "show these in full, with errors and tracebacks (r12 is a run, s3 a sweep)"
+    parser.add_argument("ids", nargs="*", metavar="RUN|SWEEP", help=ids)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -37,7 +33,7 @@ def find_runs(store: Store, ids: list[str]) -> list[int]:
 
 
 def request_again(name: str) -> str:
-    """Return what to do about runs that wait for other code, as the end of a sentence."""
+    """Return the end of a sentence that says what to do about runs that wait for other code."""
     return f"mgem resume {name} requests them again with what is installed here"
 
 

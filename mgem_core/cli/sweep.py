@@ -14,20 +14,14 @@ from mgem_core.cli._launch import confirm, show_progress
 from mgem_core.cli._report import printable, stored_run
 from mgem_core.cli._sweep_table import sweep_table
 from mgem_core.cli.runs import request_again
-from mgem_core.cli.work import add_runner_options, asked_pool, runner_arguments
+from mgem_core.cli.work import add_runner_options, requested_pool, runner_arguments
+from mgem_core.config.field_values import split_values
 from mgem_core.config.keys import keys_to_request, version_on_disk
 from mgem_core.config.sweeps import SweepSpec, cautions, domains_without_effect, missing_data
 from mgem_core.home import store_path
 from mgem_core.paper.presets import PRESETS
 from mgem_core.runner.status import current_problem
-from mgem_core.runner.work import (
-    WantedRunner,
-    default_workers,
-    ensure_runner,
-    reason_to_wait,
-    refusal,
-    wanted_runner,
-)
+from mgem_core.runner.work import WantedRunner, default_workers, ensure_runner, reason_to_wait, refusal, wanted_runner
 from mgem_core.store import Store, describe_waiting
 from mgem_core.text import duration, pluralize
 
@@ -53,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    runner, wanted = runner_arguments(options), wanted_runner(asked_pool(options))
+    runner, wanted = runner_arguments(options), wanted_runner(requested_pool(options))
     spec = _spec(options)
     if (count := spec.count_combinations()) >= MANY_RUNS:  # before expanding them, which takes time
         confirm(f"this is a sweep of up to {pluralize(count, 'run')}", options.yes)
@@ -74,8 +68,8 @@ def _sweep(options: argparse.Namespace) -> int:
     else:
         sweep = known
         store.resume(store.run_ids(sweep))  # those that were cancelled or failed
-    is_there = "" if known is None else " has exactly these runs already"
-    print(f"sweep s{sweep}{is_there}: {', '.join(expected.phrases)}", file=sys.stderr)
+    already = "" if known is None else " has exactly these runs already"
+    print(f"sweep s{sweep}{already}: {', '.join(expected.phrases)}", file=sys.stderr)
     if expected.snapshots:
         print(expected.snapshots.sentence, file=sys.stderr)
     for sentence in cautions(configs):
@@ -101,14 +95,9 @@ def _spec(options: argparse.Namespace) -> SweepSpec:
     if options.preset and options.preset not in PRESETS:
         raise UsageError(f"preset is {options.preset!r}; it must be one of {', '.join(PRESETS)}.")
     start = PRESETS[options.preset].spec if options.preset else SweepSpec()
-    given = {name: _values(text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
+    given = {name: split_values(text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
     base = {name: value for name, value in start.base.items() if name not in given}
     return SweepSpec(base=base, grid=[{**grid, **given} for grid in start.grids])
-
-
-def _values(text: str) -> list[str]:
-    separator = ";" if ";" in text else "," if "=" not in text else ";"
-    return text.split(separator)
 
 
 def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner, workers: int) -> None:
@@ -141,11 +130,10 @@ def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner, wor
                 wanted = replace(wanted, pool="")
             if process is None or process.poll() is not None:  # if the runner has died, another one continues
                 process = ensure_runner(*runner, wanted=wanted) or process
-            if (current := f"{reason_to_wait(wanted)} {current_problem()}".strip()) != problem:
-                problem = current
+            shown, problem = problem, f"{reason_to_wait(wanted)} {current_problem()}".strip()
+            if problem not in ("", shown):
                 clear = "\r\033[K" if live else ""
-                if problem:
-                    print(f"{clear}mgem: {printable(problem)}", file=sys.stderr, flush=True)
+                print(f"{clear}mgem: {printable(problem)}", file=sys.stderr, flush=True)
         time.sleep(0.2)
     if live:
         sys.stderr.write("\r\033[K")

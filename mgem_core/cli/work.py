@@ -43,7 +43,7 @@ def runner_arguments(options: argparse.Namespace) -> list[str]:
     return arguments + (["--ray", options.ray] if options.ray else [])
 
 
-def asked_pool(options: argparse.Namespace) -> str:
+def requested_pool(options: argparse.Namespace) -> str:
     """Return the pool that the user requested, in words; empty if any will do."""
     if options.ray:
         return f"Ray at {options.ray}" + (f" with {options.gpus:g} GPUs per run" if options.gpus else "")
@@ -63,7 +63,6 @@ def _work(options: argparse.Namespace) -> int:
 
         return LocalPool(workers)
 
-    asked = asked_pool(options)
-    wanted = WantedRunner(version_of_this_process(), asked)
-    work(open_pool, options.idle, asked or pluralize(workers, "worker"), wanted)
+    pool = requested_pool(options)
+    work(open_pool, options.idle, pool or pluralize(workers, "worker"), WantedRunner(version_of_this_process(), pool))
     return 0

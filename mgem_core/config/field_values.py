@@ -58,3 +58,8 @@ def domain_names(value: Any) -> list[str] | None:
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         return None
     return [name.strip() for name in names if name.strip()]
+
+
+def split_values(text: str) -> list[str]:
+    """Split several values of one option at commas, or at ; if a value contains commas, as in fc1=0,fc2=1."""
+    return text.split(";" if ";" in text or "=" in text else ",")

@@ -6,7 +6,6 @@ Events and checkpoints are streamed back, so that a run whose node died can cont
 import logging
 import socket
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from mgem_core.config import RunConfig
@@ -16,11 +15,6 @@ from mgem_core.runner import Ended, WorkerMessage
 from mgem_core.runner.worker import train
 
 ANSWERING = 60.0  # seconds after which a node is reported if it has not answered which code it has
-
-
-def check_node(versions: Mapping[str, str]) -> str:
-    """Return how the code or libraries of this node differ from the runner's; called on the node. Empty if they do not."""
-    return difference_from(versions)
 
 
 class RayPool:
@@ -42,10 +36,10 @@ class RayPool:
             raise UsageError(f"ray is {address!r}, but no Ray cluster answers there ({error}).") from None
         self.on_node = lambda node: NodeAffinitySchedulingStrategy(node, soft=False)
         self.task: Any = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(train)
-        self.check: Any = ray.remote(num_cpus=0, max_retries=0)(check_node)
+        self.check: Any = ray.remote(num_cpus=0, max_retries=0)(difference_from)  # called on a node
         self.gpus = gpus
         self.next_node = ""  # the node on which `start` starts a run
-        self.checks: dict[str, Any] = {}  # node → the pending answer of `check_node`
+        self.checks: dict[str, Any] = {}  # node → the pending answer of `check`
         self.asked_at: dict[str, float] = {}  # node → when it was first asked
         self.refused: dict[str, str] = {}  # node → why it is refused; empty if it is accepted
         self.streams: dict[Any, tuple[int, str]] = {}  # the message stream of a run → the run and its node
@@ -73,9 +67,8 @@ class RayPool:
         for node in (one["NodeID"] for one in self._nodes()):
             if node not in self.refused and node not in self.checks:
                 self.asked_at.setdefault(node, time.monotonic())
-                self.checks[node] = self.check.options(scheduling_strategy=self.on_node(node)).remote(
-                    versions_of_this_process()
-                )
+                check = self.check.options(scheduling_strategy=self.on_node(node))
+                self.checks[node] = check.remote(versions_of_this_process())
         for node, answer in list(self.checks.items()):
             if self.ray.wait([answer], timeout=0)[0]:
                 del self.checks[node]

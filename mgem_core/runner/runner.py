@@ -48,7 +48,7 @@ class Runner:
         self.turn_began, self.has_begun = time.monotonic(), False  # start of its turn; whether it has started a run
         self.has_refused = False  # whether a worker refused a run because its code differs
         self.next_check = 0.0  # when to check the code again
-        self.status.write("")  # creates the file while there is space on the disk
+        self.status.write()  # creates the file while there is space on the disk
 
     def work(self, idle_seconds: float) -> Literal["idle", "replaced", "outdated", "asked"]:
         """Work until idle, or until the store was replaced, the code was edited, or another process asked this one to end.

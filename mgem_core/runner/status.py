@@ -4,11 +4,9 @@ Both are small files next to the store. The status is overwritten in place, whic
 """
 
 import json
-import os
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from secrets import token_hex
 
 from mgem_core.home import home
 
@@ -26,7 +24,7 @@ class RunnerStatus:
     problem: str = ""
     time: float = 0.0  # when this was written
 
-    def write(self, problem: str) -> None:
+    def write(self, problem: str = "") -> None:
         """Write the status with this problem; an empty string means that there is none."""
         status = replace(self, problem=problem[: SIZE // 8], time=time.time())
         path = home() / NAME
@@ -46,11 +44,6 @@ class RunnerStatus:
         if self.identity and not self.asking_version():
             with suppress(OSError):
                 (home() / END_REQUEST).write_text(f"{self.identity} {version}")
-
-
-def new_status(version: str, pool: str) -> RunnerStatus:
-    """Return the status of a runner that starts in this process."""
-    return RunnerStatus(os.getpid(), token_hex(8), version, pool)
 
 
 def read_status() -> RunnerStatus | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from secrets import token_hex
 
 from filelock import FileLock, Timeout
 
@@ -15,7 +16,7 @@ from mgem_core.errors import UsageError
 from mgem_core.home import file_identity, home, store_path
 from mgem_core.runner import Pool
 from mgem_core.runner.runner import Runner
-from mgem_core.runner.status import RunnerStatus, new_status, read_status
+from mgem_core.runner.status import RunnerStatus, read_status
 from mgem_core.store import Store, StoreUnavailableError
 
 GIVE_WAY = 2.0  # seconds for which a runner that was asked to end leaves the lock to the other one
@@ -71,7 +72,7 @@ def reason_to_wait(wanted: WantedRunner) -> str:
 
 
 def ensure_runner(
-    *options: str, wanted: WantedRunner | None = None, is_needed: Callable[[], bool] = lambda: True
+    *options: str, wanted: WantedRunner, is_needed: Callable[[], bool] = lambda: True
 ) -> subprocess.Popen[bytes] | None:
     """Start a runner unless there is a suitable one. It has its own session, so that it outlives this process.
 
@@ -80,7 +81,7 @@ def ensure_runner(
     lock = acquire_lock(0)
     if lock is not None:
         lock.release()
-    elif not (reason_to_wait(wanted or wanted_runner()) and is_needed()):
+    elif not (reason_to_wait(wanted) and is_needed()):
         return None
     try:
         with (home() / "runner.log").open("a") as log:
@@ -128,8 +129,8 @@ def _work_on_store(open_pool: Callable[[], Pool], idle_seconds: float, pool: str
         return "taken"
     identity = file_identity(Path(lock.lock_file))
     try:
-        status = new_status(version_of_this_process(), pool)
-        status.write("")  # before the pool opens, which takes time, because other processes want to know who holds the lock
+        status = RunnerStatus(os.getpid(), token_hex(8), version_of_this_process(), pool)
+        status.write()  # before the pool opens, which takes time, because other processes want to know who holds the lock
         store = Store(store_path(), LOCK_SECONDS)
         workers = open_pool()
         try:

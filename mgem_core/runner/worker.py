@@ -117,13 +117,11 @@ def explain_error(error: Exception) -> str:
 
     File names that are not UTF-8 are escaped, because the store cannot hold them.
     """
-    return without_surrogates(_explain(error))
-
-
-def _explain(error: Exception) -> str:
     if isinstance(error, UsageError):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'a file'} could not be used: {error.strerror}."
-    at = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {' '.join(str(error).split())} ({Path(at.filename).name}, line {at.lineno})."
+        message = str(error)
+    elif isinstance(error, OSError) and error.strerror:
+        message = f"{error.filename or 'a file'} could not be used: {error.strerror}."
+    else:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        message = f"{type(error).__name__}: {' '.join(str(error).split())} ({Path(at.filename).name}, line {at.lineno})."
+    return without_surrogates(message)

@@ -1,4 +1,4 @@
-"""The SQLite file behind the store: it is opened, checked and migrated here; errors become one sentence."""
+"""Open, check and migrate the SQLite file of the store, and explain its errors in one sentence."""
 
 import itertools
 import sqlite3

@@ -5,10 +5,9 @@ the runs in training and counts up, so its runs alternate with theirs. A process
 its own code (`keys.RunKey`), so several versions of the code can share a store.
 """
 
-import json
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -17,7 +16,6 @@ from mgem_core.config import RunConfig, explain
 from mgem_core.config.keys import RunKey, code_of_this_process, codes_on_disk
 from mgem_core.errors import UsageError
 from mgem_core.store.database import Database
-from mgem_core.store.reader import run_condition
 from mgem_core.text import pluralize
 
 OTHER_CODE = "requested with other code, libraries or data than are installed here"
@@ -53,26 +51,8 @@ def _checked(first: Queued) -> Queued | None:
     return first
 
 
-def requested_with_other_code(database: Database, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[int]:
-    """Return the queued runs that no process started now would train: among `runs`, in a sweep, or in the whole store.
-
-    They were requested with other code, libraries or data, or for another kind of device.
-    """
-    codes = [code for code, is_current in _codes(database).items() if not is_current]
-    if not codes:
-        return []
-    condition, values = run_condition(runs, sweep)
-    query = f"SELECT id FROM runs WHERE status = 'queued' AND code IN (SELECT value FROM json_each(?)) AND {condition}"
-    return [row["id"] for row in database.rows(f"{query} ORDER BY id", json.dumps(codes), *values)]
-
-
-def has_current_requests(database: Database) -> bool:
-    """Return whether runs are queued that a process started now would train."""
-    return any(_codes(database).values())
-
-
-def _codes(database: Database) -> dict[str, bool]:
-    """Map the code of each queued request to whether a process started now would run that code."""
+def requested_codes(database: Database) -> dict[str, bool]:
+    """Map the code of each queued run to whether a process started now would run that code."""
     code_on_disk = codes_on_disk()
 
     def is_current(first: Queued) -> bool:

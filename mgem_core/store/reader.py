@@ -14,7 +14,7 @@ from mgem_core.config.sweeps import configuration_of
 from mgem_core.events import Snapped
 from mgem_core.restriction import gram_factors
 from mgem_core.store.database import Database
-from mgem_core.store.run_filter import BENCHMARK, RunFilter
+from mgem_core.store.run_filter import BENCHMARK, RunFilter, run_condition
 
 STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
 ENDED = ("finished", "failed", "diverged", "cancelled")
@@ -51,9 +51,7 @@ class Reader:
         computed = f"{COMPUTED['progress']} AS progress"
         rows = self.database.rows(f"SELECT *, {computed} FROM runs WHERE {condition} ORDER BY id", *values)
         stored_as_json = ("config", "matrix", "task_names")
-        return [
-            {**row, **{name: row[name] and json.loads(row[name]) for name in stored_as_json}} for row in map(dict, rows)
-        ]
+        return [{**row, **{name: row[name] and json.loads(row[name]) for name in stored_as_json}} for row in rows]
 
     def task_names(self, runs: Sequence[int]) -> dict[int, list[str]]:
         """Map each run to the names of its tasks; empty if it never started or an older version did not store them."""
@@ -91,9 +89,6 @@ class Reader:
         rows = self.database.rows(f"SELECT {columns} FROM runs WHERE {condition} GROUP BY status", *values)
         counts, done = ({**dict.fromkeys(STATUSES, 0), **{row[0]: row[i] for row in rows}} for i in (1, 2))
         return counts, done, next((row[3] for row in rows if row[0] == "finished"), None)
-
-    def has_queued_runs(self) -> bool:
-        return bool(self.database.rows("SELECT 1 FROM runs WHERE status = 'queued' LIMIT 1"))
 
     def recent_durations(self, most: int = 200) -> list[tuple[str, float]]:
         """Return the config (as JSON) and seconds of the runs that finished last."""
@@ -133,16 +128,14 @@ class Reader:
         query = f"SELECT count(DISTINCT run) FROM members WHERE sweep != ?1 AND run IN ({its_runs})"
         return int(self.database.value(query, sweep))
 
-    def best_accuracies(self, sweeps: Sequence[int] | None = None) -> dict[int, float]:
-        """Map each sweep to the ACC of its best configuration (mean over its finished seeds)."""
-        which, values = "1", []
-        if sweeps is not None:
-            which, values = "sweeps.id IN (SELECT value FROM json_each(?))", [json.dumps(list(sweeps))]
+    def best_accuracies(self, sweeps: Sequence[int]) -> dict[int, float]:
+        """Map each of these sweeps to the ACC of its best configuration (mean over its finished seeds)."""
         query = (  # CROSS JOIN fixes the order of the joins; SQLite would look up every finished run in every sweep
             "SELECT sweep, config, acc, runs.created = sweeps.created FROM sweeps CROSS JOIN members ON sweep = sweeps.id "
-            f"CROSS JOIN runs ON runs.id = run WHERE {which} AND status = 'finished' AND acc IS NOT NULL"
+            "CROSS JOIN runs ON runs.id = run WHERE sweeps.id IN (SELECT value FROM json_each(?)) "
+            "AND status = 'finished' AND acc IS NOT NULL"
         )
-        rows = self.database.rows(query, *values)
+        rows = self.database.rows(query, json.dumps(list(sweeps)))
         with_older_runs = {sweep for sweep, _, _, is_new in rows if not is_new}
         accuracies: dict[int, dict[str, list[float]]] = {}
         for sweep, config, acc, _ in rows:
@@ -170,30 +163,18 @@ class Reader:
         )
         return bool(self.database.value(query, kind, first_task, json.dumps(list(runs))))
 
-    def has_snapshots(self, run: int) -> bool:
-        return bool(self.database.value("SELECT EXISTS (SELECT 1 FROM snapshots WHERE run = ?)", run))
-
-    def runs_with_snapshots(self, sweep: int | None = None) -> list[int]:
-        """Return the ids of the runs with snapshots, in a sweep or in the whole store."""
-        condition, values = run_condition(sweep=sweep)
+    def runs_with_snapshots(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[int]:
+        """Return the runs with snapshots: among `runs`, in a sweep, or in the whole store."""
+        condition, values = run_condition(runs, sweep)
         has_some = "EXISTS (SELECT 1 FROM snapshots WHERE run = runs.id)"
         return self._ids(f"SELECT id FROM runs WHERE {condition} AND {has_some} ORDER BY id", *values)
 
     def snapshots(self, run: int) -> list[Snapped]:
-        rows = self.database.rows("SELECT * FROM snapshots WHERE run = ? ORDER BY task, step", run)
-        return [_unpacked(row) for row in rows]
+        query = "SELECT * FROM snapshots WHERE run = ? ORDER BY task, step"
+        return list(map(_unpacked, self.database.rows(query, run)))
 
     def _ids(self, query: str, *values: Any) -> list[int]:
         return [row[0] for row in self.database.rows(query, *values)]
-
-
-def run_condition(runs: Sequence[int] | None = None, sweep: int | None = None) -> tuple[str, list[Any]]:
-    """Return the SQL condition for these runs, for a sweep or for all runs, and the values of its placeholders."""
-    if runs is not None:
-        return "id IN (SELECT value FROM json_each(?))", [json.dumps([int(run) for run in runs])]
-    if sweep is not None:
-        return "id IN (SELECT run FROM members WHERE sweep = ?)", [sweep]
-    return "1", []
 
 
 def _unpacked(row: sqlite3.Row) -> Snapped:

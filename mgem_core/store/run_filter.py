@@ -1,5 +1,6 @@
-"""The filter of a list of runs, and the SQL condition that selects them."""
+"""SQL conditions that select runs: by id, by sweep, or by the filter of a list of runs."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +24,8 @@ class RunFilter:
 
     def condition(self) -> tuple[str, list[Any]]:
         """Return the SQL condition and the values of its placeholders."""
-        conditions: list[str] = ["1"]
-        values: list[Any] = []
+        condition, values = run_condition(sweep=self.sweep)
+        conditions = [condition]
         for word in list(dict.fromkeys(self.text.split()))[:MAX_WORDS]:
             is_id = re.fullmatch(r"r[0-9]{1,18}", word)
             conditions.append("id = ?" if is_id else f"instr({SEARCHED}, ?)")
@@ -32,10 +33,16 @@ class RunFilter:
         if self.statuses:
             conditions.append(f"status IN ({','.join('?' * len(self.statuses))})")
             values += self.statuses
-        if self.sweep is not None:
-            conditions.append("id IN (SELECT run FROM members WHERE sweep = ?)")
-            values.append(self.sweep)
         if self.benchmark:
             conditions.append(f"{BENCHMARK} = ?")
             values.append(self.benchmark)
         return " AND ".join(conditions), values
+
+
+def run_condition(runs: Sequence[int] | None = None, sweep: int | None = None) -> tuple[str, list[Any]]:
+    """Return the SQL condition for these runs, for a sweep or for all runs, and the values of its placeholders."""
+    if runs is not None:
+        return "id IN (SELECT value FROM json_each(?))", [json.dumps([int(run) for run in runs])]
+    if sweep is not None:
+        return "id IN (SELECT run FROM members WHERE sweep = ?)", [sweep]
+    return "1", []

@@ -17,8 +17,9 @@ from mgem_core.events import Event
 from mgem_core.home import aside_of
 from mgem_core.store import queue
 from mgem_core.store.database import Database
-from mgem_core.store.reader import ENDED, Reader, run_condition
+from mgem_core.store.reader import ENDED, Reader
 from mgem_core.store.recording import count_events, record_event
+from mgem_core.store.run_filter import run_condition
 
 KeyedRun = tuple[RunConfig, RunKey]
 
@@ -104,11 +105,11 @@ class Store(Reader):
         return None if row is None else int(row["id"])
 
     def cancel(self, runs: Sequence[int]) -> None:
-        its_id, values = run_condition(runs)
+        condition, values = run_condition(runs)
         with self.database.transaction() as db:
-            db.execute(f"UPDATE runs SET wanted = 'cancel' WHERE status = 'running' AND {its_id}", values)
+            db.execute(f"UPDATE runs SET wanted = 'cancel' WHERE status = 'running' AND {condition}", values)
             change = "status = 'cancelled', ended = ?"
-            db.execute(f"UPDATE runs SET {change} WHERE status = 'queued' AND {its_id}", (time.time(), *values))
+            db.execute(f"UPDATE runs SET {change} WHERE status = 'queued' AND {condition}", (time.time(), *values))
 
     def resume(self, runs: Sequence[int]) -> int:
         """Queue runs again that failed, were cancelled or wait for other code than the current one; return how many.
@@ -126,9 +127,9 @@ class Store(Reader):
                     problems[run] = explain(error)
         keys, unreadable = _keys_of_runs(known)
         problems |= unreadable
-        its_id, values = run_condition(runs)
+        condition, values = run_condition(runs)
         with self.database.transaction() as db:
-            db.execute(f"UPDATE runs SET wanted = 'run' WHERE status = 'running' AND {its_id}", values)
+            db.execute(f"UPDATE runs SET wanted = 'run' WHERE status = 'running' AND {condition}", values)
             requested = queue.request(db, keys, queue.next_place(db))
             for run, problem in problems.items():
                 queue.fail(db, run, problem)
@@ -136,37 +137,38 @@ class Store(Reader):
 
     def has_current_requests(self) -> bool:
         """Return whether runs are queued that a process started now would train."""
-        return queue.has_current_requests(self.database)
+        return any(queue.requested_codes(self.database).values())
 
     def requested_with_other_code(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[int]:
-        """Return the queued runs (among `runs`, in a sweep, or in all) that wait for other code than the current one."""
-        return queue.requested_with_other_code(self.database, runs, sweep)
+        """Return the queued runs that no process started now would train: among `runs`, in a sweep, or in the whole store.
+
+        They were requested with other code, libraries or data, or for another kind of device.
+        """
+        codes = [code for code, is_current in queue.requested_codes(self.database).items() if not is_current]
+        if not codes:
+            return []
+        condition, values = run_condition(runs, sweep)
+        query = f"SELECT id FROM runs WHERE status = 'queued' AND code IN (SELECT value FROM json_each(?)) AND {condition}"
+        return self._ids(f"{query} ORDER BY id", json.dumps(codes), *values)
 
     def delete(self, runs: Sequence[int]) -> None:
         """Delete ended runs with their results, and sweeps left without runs."""
-        with self.database.transaction() as db:
-            deleted = self._delete_runs(db, *run_condition(runs))
-            db.execute("DELETE FROM sweeps WHERE id NOT IN (SELECT sweep FROM members)")
-        self._delete_checkpoints(deleted)
+        self._delete(*run_condition(runs), "id NOT IN (SELECT sweep FROM members)")
 
     def delete_sweep(self, sweep: int) -> None:
         """Delete a sweep and its ended runs that no other sweep shares; the sweep stays while one of these is active."""
         unshared = "SELECT run FROM members WHERE sweep = ?1 EXCEPT SELECT run FROM members WHERE sweep != ?1"
+        self._delete(f"id IN ({unshared})", [sweep], f"id = ?1 AND NOT EXISTS ({unshared})", [sweep])
+
+    def _delete(self, runs: str, run_values: Sequence[object], sweeps: str, sweep_values: Sequence[object] = ()) -> None:
+        """Delete the ended runs, and then the sweeps, that meet these SQL conditions."""
         with self.database.transaction() as db:
-            deleted = self._delete_runs(db, f"id IN ({unshared})", [sweep])
-            db.execute(f"DELETE FROM sweeps WHERE id = ?1 AND NOT EXISTS ({unshared})", (sweep,))
-        self._delete_checkpoints(deleted)
-
-    def _delete_runs(self, db: sqlite3.Connection, condition: str, values: Sequence[object]) -> list[int]:
-        """Delete the ended runs that meet the condition; return their ids."""
-        rows = db.execute(f"DELETE FROM runs WHERE status IN {ENDED} AND {condition} RETURNING id", values).fetchall()
-        return [row["id"] for row in rows]
-
-    def _delete_checkpoints(self, runs: Sequence[int]) -> None:
-        """Delete the checkpoints of deleted runs; a checkpoint that cannot be deleted does no harm."""
-        for run in runs:
-            with suppress(OSError):
-                self.delete_checkpoint(run)
+            query = f"DELETE FROM runs WHERE status IN {ENDED} AND {runs} RETURNING id"
+            deleted = db.execute(query, run_values).fetchall()
+            db.execute(f"DELETE FROM sweeps WHERE {sweeps}", sweep_values)
+        for row in deleted:
+            with suppress(OSError):  # a checkpoint that cannot be deleted does no harm
+                self.delete_checkpoint(row["id"])
 
     def checkpoint(self, run: int) -> Path:
         return self.path.parent / "checkpoints" / f"{run}.pt"
@@ -184,10 +186,7 @@ class Store(Reader):
 
     def requeue_interrupted(self) -> None:
         """Queue runs that are still marked as running. A runner calls this when it starts, so they were interrupted."""
-        with self.database.transaction() as db:
-            to_cancel = "status = 'running' AND wanted = 'cancel'"
-            db.execute(f"UPDATE runs SET status = 'cancelled', ended = ? WHERE {to_cancel}", (time.time(),))
-            db.execute("UPDATE runs SET status = 'queued', attempts = attempts - 1 WHERE status = 'running'")
+        self._requeue(None, failed=False)
 
     def claim(self) -> tuple[int, RunConfig] | None:
         """Mark the next queued run that was requested with the code of this process as running, and return it.
@@ -216,11 +215,16 @@ class Store(Reader):
 
         Only failed attempts count towards the limit of attempts.
         """
+        self._requeue([run], failed)
+
+    def _requeue(self, runs: Sequence[int] | None, failed: bool) -> None:
+        condition, values = run_condition(runs)
+        are_running = f"status = 'running' AND {condition}"
         with self.database.transaction() as db:
-            to_cancel = "status = 'running' AND wanted = 'cancel' AND id = ?"
-            db.execute(f"UPDATE runs SET status = 'cancelled', ended = ? WHERE {to_cancel}", (time.time(), run))
+            cancel = f"UPDATE runs SET status = 'cancelled', ended = ? WHERE {are_running} AND wanted = 'cancel'"
+            db.execute(cancel, (time.time(), *values))
             change = f"status = 'queued', attempts = attempts - {0 if failed else 1}"
-            db.execute(f"UPDATE runs SET {change} WHERE status = 'running' AND id = ?", (run,))
+            db.execute(f"UPDATE runs SET {change} WHERE {are_running}", values)
 
     def record(self, events: Iterable[tuple[int, Event]]) -> None:
         """Store events of running runs in one transaction."""

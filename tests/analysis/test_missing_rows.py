@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from explore.configuration_table import table_rows
 from exported import exported
+from filled_store import finish
 from runs.curves import describe_matrix, mean_accuracies
-from small_store import finish
 
 from mgem_core import UsageError
 from mgem_core.analysis import frames, measurements
@@ -23,7 +23,7 @@ from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
 from mgem_core.store import Store
 
-R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])  # the matrix of small_store
+R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])  # the matrix of filled_store
 ACC, FWD = R[2].mean(), R.diagonal().mean()
 
 

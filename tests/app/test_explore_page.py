@@ -312,7 +312,7 @@ def test_switching_to_an_ended_sweep_stops_reruns(store):
     """A page that reran itself endlessly would time out here."""
     trained(store)
     store.submit(SweepSpec(base={**SPEC.base, "seed": 7}, grid={"modules": [1, 2]}), "another")
-    while store.has_queued_runs():
+    while store.counts()["queued"]:
         train(store)
     page = open_explore(sweep="s1")
     page.selectbox(key="sweep").set_value(2).run()

@@ -71,7 +71,7 @@ def test_seeds_of_older_versions_count_towards_the_configuration(store):
     store.submit(SweepSpec(base={**TWO_TASKS, "modules": 4}, grid={"seed": [0, 1]}))
     finish(store, store.claim()[0], R=matrix_with(70.0))
     assert store.run_ids(2) == [1, 2], "the second sweep should share the run of the first"
-    assert store.best_accuracies() == {1: 90.0, 2: 80.0}
+    assert store.best_accuracies([1, 2]) == {1: 90.0, 2: 80.0}
 
 
 def test_shared_runs_belong_to_all_their_sweeps(store):

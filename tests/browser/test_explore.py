@@ -70,7 +70,7 @@ def finished(server, home):
     store = Store(home / "runs.db")
     if not store.database.rows("SELECT 1 FROM sweeps"):
         store.submit(PRESETS["quick-look"].spec, "Quick look")
-    if store.resume(store.run_ids(1)) or store.has_queued_runs():  # left over from earlier tests
+    if store.resume(store.run_ids(1)) or store.counts()["queued"]:  # left over from earlier tests
         chaos.mgem(home, "work", "--idle", "5")
     until(lambda: store.counts()["finished"] == len(RUNS), 180)
     return server

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from secrets import token_hex
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from mgem_core.events import Finished, Started, Stepped, TaskLearned
 from mgem_core.runner import Ended, local, runner
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
-from mgem_core.runner.status import SIZE, RunnerStatus, current_problem, new_status, read_status
+from mgem_core.runner.status import SIZE, RunnerStatus, current_problem, read_status
 from mgem_core.runner.work import WantedRunner, acquire_lock, reason_to_wait, refusal
 from mgem_core.runner.worker import train
 from mgem_core.store import Store, StoreUnavailableError
@@ -417,7 +418,7 @@ def test_run_of_a_silent_worker_continues_elsewhere(home, expected, monkeypatch)
 
 
 def runner_with_status(store, pool=None):
-    status = new_status("this version", "1 worker")
+    status = RunnerStatus(os.getpid(), token_hex(8), "this version", "1 worker")
     return Runner(store, pool or InlinePool(), status), status
 
 

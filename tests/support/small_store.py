@@ -1,1 +1,0 @@
-from filled_store import finish  # noqa: F401
