@@ -36,7 +36,7 @@ perf: .venv/installed-dev
 	$(BIN)/python -m perf.degenerate --cases 2000
 	$(BIN)/python -m perf.memory
 
-# The screenshots of the documents; with OPTIONS=--comparisons also those of docs/comparisons.md, which train 720 runs.
+# The screenshots of the documents; with OPTIONS=--comparisons also those of docs/comparisons.md, which train 648 runs.
 pictures: .venv/installed-dev
 	$(BIN)/python -m studies.import_graph
 	$(BIN)/python -m studies.pictures $(OPTIONS)

@@ -1,7 +1,7 @@
 """Take the screenshots that README.md and docs/ show: `make pictures`, or `python -m studies.pictures`.
 
 It trains the sweep quick-look in a temporary folder, serves the dashboard from there and opens it in the system's Chromium.
-With `--comparisons` it also trains the four sweeps of docs/comparisons.md, 720 runs, and takes their pictures.
+With `--comparisons` it also trains the three sweeps of docs/comparisons.md, 648 runs, and takes their pictures.
 """
 
 import argparse
@@ -22,7 +22,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, sync_playwright
 
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.paper.presets import PRESETS
+from mgem_core.paper.presets import DIRECTION_ALONE, PRESETS, SHORT, STRENGTHS
+from mgem_core.paper.tables import VALIDATION
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
 from mgem_core.runner.work import default_workers
@@ -62,13 +63,14 @@ PAGES = (
 
 def comparisons() -> dict[str, SweepSpec]:
     """The sweeps of docs/comparisons.md, by the names of their pictures."""
-    found = {}
-    for preset in ("modules-against-strength", "splits-against-strength"):
-        spec = PRESETS[preset].spec
-        for trigger in ("always", "violation"):
-            base = {**spec.base, "trigger": trigger}
-            found[f"{preset.partition('-')[0]}-{trigger}.png"] = spec.model_copy(update={"base": base})
-    return found
+    base = {**SHORT, "validation": VALIDATION}
+    grid = {"splits": [1, 2, 6], "strength": STRENGTHS, "seed": list(range(12))}
+    on_conflict = {"trigger": "violation", "step_length": "free"}
+    return {
+        "modules-always.png": PRESETS["modules-against-strength"].spec,
+        "splits-always.png": SweepSpec(base={**base, **DIRECTION_ALONE}, grid=grid),
+        "splits-violation.png": SweepSpec(base={**base, **on_conflict}, grid=grid),
+    }
 
 
 def train(path: Path, spec: SweepSpec, name: str) -> int:

@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 
 import components
-import numpy as np
 import pandas as pd
 import streamlit as st
 from text import abbreviate, escape_markdown, field_title
 
 from mgem_core.figures.style import RUNS
-from mgem_core.text import mean_and_error
 from runs import run_list
 from runs.run_list import Row, run_row, select_runs
 from runs.selected_runs import format_value
@@ -53,16 +51,13 @@ def compare_fields(runs: Sequence[Row]) -> tuple[list[str], list[str]]:
 
 
 def comparison_table(runs: Sequence[Row], differing: Sequence[str], colors: Sequence[str]) -> tuple[list[Row], list[Row]]:
-    """Return columns and rows: results, the best in bold, then differing fields; the first runs get these colours."""
+    """Return columns and rows: results, then differing fields; the first runs get these colours."""
     fields = [name for name in differing if name != "method"]  # the label contains the method
     results = [column for column in run_list.COLUMNS if column["name"] in ("run", "label", "status", "seconds", *MEASURES)]
     texts = {name for name in fields if any(isinstance(run["config"].get(name), str) for run in runs)}
     columns = results + [
         {"name": name, "title": field_title(name), "kind": "text" if name in texts else "number"} for name in fields
     ]
-    best = {
-        name: mean_and_error(max((run[name] for run in runs if run[name] is not None), default=np.nan)) for name in MEASURES
-    }
     rows = []
     for number, run in enumerate(runs):
         row = run_row(run, None)
@@ -70,7 +65,5 @@ def comparison_table(runs: Sequence[Row], differing: Sequence[str], colors: Sequ
         for name in fields:
             value = run["config"].get(name)
             cells[name] = {"text": format_value(value), "value": value if isinstance(value, int | float) else None}
-        for name in MEASURES:
-            cells[name]["bold"] = run[name] is not None and cells[name]["text"] == best[name]
         rows.append({**row, "color": colors[number] if number < len(colors) else None, "cells": cells})
     return columns, rows

@@ -28,8 +28,11 @@ NO_RANGE = CurveDifference(np.nan, 0.0, np.nan)
 
 def rising_branch(curve: Floats) -> Floats:
     """Return the points whose x is larger than at every smaller strength."""
-    largest = np.maximum.accumulate(curve[:, 0])
-    return curve[np.r_[True, curve[1:, 0] > largest[:-1] + SAME * np.abs(largest[:-1])]]
+    x = curve[:, 0]
+    largest = np.maximum.accumulate(x)[:-1]
+    rises = np.ones(len(x), bool)
+    rises[1:] = x[1:] > largest + SAME * np.abs(largest)
+    return curve[rises]
 
 
 def is_rising(curve: Floats) -> bool:
@@ -58,14 +61,13 @@ def interpolation_error(ones: Sequence[Floats], others: Sequence[Floats]) -> flo
     The error of linear interpolation grows with the square of the spacing, so leaving out every second strength changes the
     difference by about three times the error. Of the two ways to do so, the larger change counts.
     """
-    strengths = len(ones[0])
+    pairs, strengths = [*zip(ones, others, strict=True)], len(ones[0])
+    whole = [curve_difference(one, other).difference for one, other in pairs]
     errors = [0.0]
     for start in (1, 2):
         some = sorted({0, *range(start, strengths, 2), strengths - 1})
-        changes = [
-            curve_difference(one[some], other[some]).difference - curve_difference(one, other).difference
-            for one, other in zip(ones, others, strict=True)
-        ]
-        known = [change for change in changes if not np.isnan(change)]
-        errors.append(abs(float(np.mean(known))) / 3 if known else np.inf)
+        thinned = [curve_difference(one[some], other[some]).difference for one, other in pairs]
+        changes = np.subtract(thinned, whole)
+        known = changes[~np.isnan(changes)]
+        errors.append(abs(float(known.mean())) / 3 if len(known) else np.inf)
     return max(errors)

@@ -155,7 +155,7 @@ def _power(verdict: Verdict, unit: str, is_same: bool) -> str:
     if is_same:
         return f"{found}."
     needed = verdict.seeds_needed
-    return f"{found}, one of {abs(verdict.main.mean):.1f} with {needed or 'more than 100'} seeds."
+    return f"{found}; one of {abs(verdict.main.mean):.1f} {unit} needs {needed or 'more than 100'} seeds."
 
 
 def _on_other_axes(verdict: Verdict) -> str:

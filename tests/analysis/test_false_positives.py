@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from equal_sweeps import shuffled, simulated, with_fewer_strengths
 
 from mgem_core.analysis import paired
 from mgem_core.analysis.aggregate import View
@@ -15,6 +14,7 @@ from mgem_core.figures import map as figure_map
 from mgem_core.figures._compared import Comparison
 from mgem_core.paper.claims import accuracy
 from mgem_core.paper.differences import row_differences
+from studies.equal_sweeps import shuffled, simulated, with_fewer_strengths
 
 SOURCES = {"simulated": simulated, "shuffled": shuffled}
 MEASURES = ("acc", "fwd", "bwd", "x", "y")
@@ -35,7 +35,7 @@ def assert_nominal(found: list[bool]) -> None:
 @pytest.mark.parametrize("strengths", ["equal", "unequal"])
 def test_sentences_of_equal_lines(source, trigger, seeds, strengths):
     rng, found = np.random.default_rng(seeds), []
-    for _ in range(150):
+    for _ in range(100):
         runs = SOURCES[source](rng, trigger, seeds)
         runs = with_fewer_strengths(runs) if strengths == "unequal" else runs
         verdicts = paired.compare(runs, "GEM")
@@ -49,7 +49,7 @@ def test_sentences_of_equal_lines(source, trigger, seeds, strengths):
 def test_sentences_about_acc_of_equal_lines(source, trigger, seeds):
     """Without measurements of gradients, each seed is compared at the strengths that the previous seed chose."""
     rng, found = np.random.default_rng(seeds), []
-    for validation in (True, False) * 150:
+    for validation in (True, False) * 75:
         runs = SOURCES[source](rng, trigger, seeds).assign(x=np.nan)
         verdicts = paired.compare(runs if validation else runs.drop(columns="validation_acc"), "GEM")
         assert {verdict.primary for verdict in verdicts} == {"best_acc"}
@@ -61,7 +61,7 @@ def test_sentences_about_acc_of_equal_lines(source, trigger, seeds):
 @sweeps_of_equal_lines
 def test_cells_of_the_map_of_equal_lines(source, trigger, seeds):
     rng, found = np.random.default_rng(seeds), []
-    for number in range(300):
+    for number in range(150):
         runs = SOURCES[source](rng, trigger, seeds)
         lines = runs.drop_duplicates("line")[["line", "label"]].assign(family="GEM")
         comparison = Comparison("GEM", *paired.shared_tables(runs), lines)

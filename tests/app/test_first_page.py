@@ -8,7 +8,7 @@ from streamlit.util import calc_hash
 
 def open_address(path: str = "", **query: str | list[str]) -> AppTest:
     """Open a path as a browser does."""
-    app = AppTest.from_file(str(MAIN), default_timeout=15)
+    app = AppTest.from_file(str(MAIN), default_timeout=60)
     if path:
         app._page_hash = calc_hash(path)
     app.query_params.update(query)

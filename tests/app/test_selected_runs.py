@@ -60,7 +60,7 @@ def test_differing_and_shared_fields_are_separated(store):
     assert differing == ["method"]  # only one of the two runs has the other fields
 
 
-def test_comparison_shows_the_best_in_bold(store):
+def test_comparison_shows_results_and_differing_fields(store):
     store.submit(FOUR_RUNS)
     for run, acc in ((1, 81.0), (2, 83.004), (3, 83.001)):
         finish(store, run, R=matrix_with(acc))
@@ -69,7 +69,6 @@ def test_comparison_shows_the_best_in_bold(store):
     results = ["run", "label", "status", "acc", "fwd", "bwd", "seconds"]
     assert [column["name"] for column in columns] == [*results, "modules", "strength"]
     assert all(set(row["cells"]) == {column["name"] for column in columns} for row in rows)
-    assert [row["cells"]["acc"]["bold"] for row in rows] == [False, True, True, False]
     assert [row["cells"]["modules"] for row in rows][1:3] == [{"text": "1", "value": 1}, {"text": "4", "value": 4}]
     assert [row["color"] for row in rows] == ["red", "blue", None, None]
 

@@ -32,11 +32,14 @@ def store(tmp_path, monkeypatch):
 def test_significant_difference_is_reported(store, capsys):
     assert main(["compare", "s1", "--json"]) == 0
     [verdict] = json.loads(capsys.readouterr().out)
-    assert (verdict["line"], verdict["baseline"], verdict["distinguishable"]) == ("p-mGEM(4)", "GEM", True)
+    assert (verdict["line"], verdict["baseline"], verdict["significant"]) == ("p-mGEM(4)", "GEM", True)
     assert verdict["seeds"] == [0, 1, 2, 3, 4]
     assert verdict["at_equal_x"]["low"] < 10 < verdict["at_equal_x"]["high"]
-    assert verdict["at_equal_x"]["common"] == 1.0
-    assert verdict["at_equal_x"]["p"] == 2 / 2**5
+    assert (verdict["primary"], verdict["common"], verdict["not_rising"]) == ("at_equal_x", 1.0, 0)
+    assert verdict["at_equal_x"]["p"] < 0.05
+    assert 0 < verdict["detectable"] < verdict["at_equal_x"]["mean"]
+    assert verdict["seeds_needed"] == 4
+    assert verdict["at_equal_x_other"]["seeds"] == 5
     assert not verdict["acc"]["low"] > 0
     assert verdict["words"].startswith("At equal retention p-mGEM(4) learns 10.0 % more than GEM")
 
@@ -49,7 +52,7 @@ def test_table_has_a_legend(store, capsys):
     learned, rest = lines[1].split("]", 1)
     assert learned.startswith("p-mGEM(4)  +")
     assert rest.startswith(" *")
-    assert rest.count("*") == 1, "the accuracies are equal"
+    assert rest.count("*") == 1, "only the primary difference has a verdict"
     assert "Differences from GEM, mean over 5 seeds" in "\n".join(lines)
 
 

@@ -52,12 +52,12 @@ def test_parentheses_mark_differences_that_are_not_significant(compared):
 
 def test_holm_correction_over_all_cells(compared):
     """No corrected p is below the uncorrected one, and the smallest is multiplied by the number of cells."""
-    from mgem_core.analysis import paired
+    from mgem_core.analysis import paired, significance
 
     cells = cells_of(compared).dropna(subset=["value"])
     _, tables = paired.shared_tables(Selection(compared, 1).runs_to_compare())
     alone = [
-        paired.estimate(difference).p_t
+        significance.estimate(difference).p
         for line in ("p-mGEM(2)", "p-mGEM(4)")
         for difference in paired.at_each_strength(tables[line], tables["GEM"], "acc").T
     ]
@@ -68,7 +68,7 @@ def test_holm_correction_over_all_cells(compared):
 def test_three_seeds_are_never_significant(tmp_path):
     store = compared_store(tmp_path / "runs.db", seeds=3, shift=20.0)
     cells = cells_of(store)
-    assert not cells["is_distinguishable"].any()
+    assert not cells["is_significant"].any()
     assert "not significant (at least 4 shared seeds are needed)" in map.subtitle(cells, View())
 
 

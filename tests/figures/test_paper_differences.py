@@ -77,5 +77,5 @@ def test_files_have_the_differences_of_each_source():
     found = with_differences(rows, entries).set_index("method")
     assert found.loc["d-GEM", "acc_minus_gem"] == pytest.approx(0.5)
     assert found.loc["d-GEM", "acc_minus_gem_low"] == pytest.approx(0.41, abs=0.01)
-    assert found["acc_minus_gem_is_distinct"].tolist() == [False, True, False]
+    assert found["acc_minus_gem_is_significant"].tolist() == [False, True, False]
     assert found["acc_minus_gem"].isna().tolist() == [True, False, True]

@@ -94,7 +94,7 @@ def test_new_figure_is_on_the_command_line(home, capsys):
 
 def export_menu(choice: str) -> tuple[list[str], list[str]]:
     """Return the figures in the dashboard's export menu, and its buttons after one is chosen."""
-    page = AppTest.from_file(str(MAIN), default_timeout=15)
+    page = AppTest.from_file(str(MAIN), default_timeout=60)
     page.query_params["sweep"] = "s1"
     page.run()
     menu = page.selectbox(key="export what")

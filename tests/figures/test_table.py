@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 from exported import exported
 from filled_store import SMALL, filled_store
 
@@ -9,7 +8,7 @@ from mgem_core.figures import _latex
 from mgem_core.text import mean_and_error
 
 
-def test_latex_equals_the_screen_with_bold_maxima(store, points):
+def test_latex_equals_the_screen(store, points):
     table = exported(store, "table", "latex").decode()
     comment, *lines = table.splitlines()
     assert comment.startswith("% quick look (s1), mnist5k-permutations: 2 seeds, 14 of 14 runs finished")
@@ -22,10 +21,8 @@ def test_latex_equals_the_screen_with_bold_maxima(store, points):
     assert [row[0] for row in rows[1:]] == list(points["line"])
     assert [row[1] for row in rows[1:]] == [*("0", "0.1", "0.5") * 2, "---"]
     for column, name in enumerate(("acc", "fwd", "bwd"), 2):
-        for row, mean, std in zip(rows[1:], points[name], points[f"{name}_std"], strict=True):
-            number = row[column].strip("$").removeprefix(r"\mathbf{").removesuffix("}")
-            assert number == mean_and_error(mean, std).replace("−", "-").replace("±", r"\pm")
-            assert (r"\mathbf" in row[column]) == (mean == points[name].max())
+        for row, mean, error in zip(rows[1:], points[name], points[f"{name}_sem"], strict=True):
+            assert row[column].strip("$") == mean_and_error(mean, error).replace("−", "-").replace("±", r"\pm")
 
 
 def test_latex_escapes_names(tmp_path, monkeypatch):
@@ -47,7 +44,6 @@ def test_single_seed_and_strengths_per_task(tmp_path):
     assert r"\pm" not in table
 
 
-def test_ties_are_all_bold():
-    means, errors = pd.Series([80.001, np.nan, 79.999, -1]), pd.Series([1.0, np.nan, np.nan, 0.5])
-    cells = _latex.mean_cells(means, errors, 2, pd.RangeIndex(4))
-    assert cells == [r"$\mathbf{80.00 \pm 1.00}$", "---", r"$\mathbf{80.00}$", r"$-1.00 \pm 0.50$"]
+def test_unknown_means_and_errors():
+    cells = _latex.mean_cells([80.001, np.nan, 79.999, -1], [1.0, np.nan, np.nan, 0.5], 2)
+    assert cells == [r"$80.00 \pm 1.00$", "---", "$80.00$", r"$-1.00 \pm 0.50$"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from paper_runs import ROWS, TABLE, run
 
-from mgem_core.paper.selection import Mean, difference, find_result, in_words
+from mgem_core.paper.selection import Mean, difference, find_result, in_words, judge
 from mgem_core.paper.tables import Cell
 
 
@@ -141,20 +141,24 @@ def test_settings_other_than_the_default_are_named():
     )
 
 
-def test_difference_is_clear_if_its_interval_excludes_zero():
+def test_differences_from_the_paper_are_tested_together():
     printed = Cell(80.0, 0.3)
-    assert difference(Mean(82.2, 0.4, 3), printed) == (pytest.approx(2.2), pytest.approx(0.5), True)  # 4.30 errors
-    assert not difference(Mean(82.1, 0.4, 3), printed).is_clear
-    assert difference(Mean(77.8, 0.4, 3), printed).is_clear
-    assert difference(Mean(81.3, 0.4, 6), printed).is_clear  # 2.57 errors
-    assert not difference(Mean(85.0, 0.4, 2), printed).is_clear  # 12.7 errors
+    assert difference(Mean(82.2, 0.4, 3), printed) == (pytest.approx(2.2), pytest.approx(0.5), 3, False)
+
+    def are_significant(*means):
+        return [one.significant for one in judge([difference(mean, printed) for mean in means])]
+
+    assert are_significant(Mean(81.3, 0.4, 6)) == [True]  # 2.6 errors; 2.57 are needed
+    assert are_significant(Mean(81.3, 0.4, 6), Mean(80.0, 0.4, 6)) == [False, False]  # 3.16 are needed
+    assert are_significant(Mean(77.0, 0.4, 6), Mean(81.3, 0.4, 6)) == [True, True]
+    assert are_significant(Mean(90.0, 0.4, 3)) == [False], "at least four seeds are needed"
 
 
-def test_difference_of_one_seed_is_not_clear():
+def test_difference_of_one_seed_is_not_significant():
     found = difference(result(run(0, 10.0)).means["acc"], Cell(80.0, 0.1))
     assert found.value == -70
     assert math.isnan(found.error)
-    assert not found.is_clear
+    assert not judge([found])[0].significant
 
 
 def test_unknown_number_has_no_difference():

@@ -46,8 +46,8 @@ export function differenceInWords(lens, chosen, gem) {
   const corrected = `corrected for the ${plural(rule.comparisons, "setting")} to choose from`;
   if (found.isSignificant) return `${sentence}: significant, ${corrected}.`;
   const needed = found.needed ?? `more than ${rule.mostSeeds}`;
-  const others = `one of ${Math.abs(found.mean).toFixed(2)} % with ${needed} seeds`;
-  const power = `A true difference of ${found.detectable.toFixed(2)} % would be found with 80 % probability, ${others}.`;
+  const others = `one of ${Math.abs(found.mean).toFixed(2)} % needs ${needed} seeds`;
+  const power = `A true difference of ${found.detectable.toFixed(2)} % would be found with 80 % probability; ${others}.`;
   return `${sentence}: not significant, ${corrected}. ${power}`;
 }
 

@@ -26,15 +26,12 @@ def real_sweep(trigger: str) -> pd.DataFrame:
 def shuffled(rng: np.random.Generator, trigger: str, seeds: int, lines: int = 3) -> pd.DataFrame:
     """Return a real sweep with some of its seeds, in which the lines of every seed are exchanged at random."""
     runs = real_sweep(trigger)
-    names = list(dict.fromkeys(runs["line"]))[:lines]
-    runs = runs[runs["line"].isin(names)]
+    names = np.array(list(dict.fromkeys(runs["line"]))[:lines])
     chosen = rng.choice(runs["seed"].unique(), seeds, replace=False)
-    parts = []
-    for seed in sorted(chosen):
-        labels = dict(zip(names, rng.permutation(names), strict=True))
-        of_seed = runs[runs["seed"] == seed]
-        parts.append(of_seed.assign(line=of_seed["line"].map(labels), label=of_seed["line"].map(labels)))
-    return pd.concat(parts, ignore_index=True)
+    runs = runs[runs["line"].isin(names) & runs["seed"].isin(chosen)]
+    labels = np.stack([rng.permutation(names) for _ in chosen])  # [seeds, lines]
+    line = labels[pd.factorize(runs["seed"])[0], pd.Index(names).get_indexer(runs["line"])]
+    return runs.assign(line=line, label=line)
 
 
 def simulated(rng: np.random.Generator, trigger: str, seeds: int, lines: int = 3) -> pd.DataFrame:
