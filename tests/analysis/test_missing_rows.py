@@ -122,7 +122,7 @@ def test_latex_has_dashes(gap):
     lines = exported(gap, "matrix", "latex").decode().splitlines()
     assert r" & 2 & --- & --- & --- \\" in lines
     assert r" & 3 & 60.00 & 75.00 & 88.00 \\" in lines
-    assert r"$\mathbf{74.33}$ & --- & --- \\" in exported(gap, "table", "latex").decode()
+    assert r"$74.33$ & --- & --- \\" in exported(gap, "table", "latex").decode()
     assert [_latex.percent(value) for value in (np.nan, np.inf, 72.125)] == ["---", "---", "72.13"]
 
 

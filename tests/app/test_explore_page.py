@@ -298,7 +298,7 @@ def test_link_sets_baseline_and_view(store):
     assert "difference to p-mGEM\\(4\\) in each of 4 shared seeds" in texts(page)
     assert "than p-mGEM\\(4\\)" in texts(page)
     assert page.selectbox(key="errors").value == "seeds"
-    assert page.selectbox(key="errors").options == ["within seeds", "between seeds", "every seed", "none"]
+    assert page.selectbox(key="errors").options == ["over seeds", "within seeds", "every seed", "none"]
 
 
 def test_unshared_seeds_are_counted(store):

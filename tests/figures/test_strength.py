@@ -26,7 +26,7 @@ def test_line_has_its_measure_at_each_strength(points, measure):
         rows = points[points["line"] == name].sort_values("q")
         assert lines[name]["y"] == rows[measure].tolist()
         assert lines[name]["x"] == [strength.position(q) for q in rows["q"]]
-        assert lines[name]["error_y"]["array"] == rows[f"{measure}_within"].tolist()
+        assert lines[name]["error_y"]["array"] == rows[f"{measure}_sem"].tolist()
         assert "error_x" not in lines[name]
 
 

@@ -57,7 +57,7 @@ def test_verdicts_of_the_published_results():
     assert found == {
         "backward_transfer": "holds in part",
         "raises_acc": "holds in part",
-        "better_frontier": "holds in part",
+        "better_frontier": "does not hold",
         "mgem_beats_gem": "does not hold",
         "approx_time": "holds in part",
         "approx_beats_gem": "does not hold",

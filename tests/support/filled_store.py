@@ -47,13 +47,15 @@ def known_store(path: Path, spec: SweepSpec = TWO_BENCHMARKS, shift: float = 0.0
 
 
 def random_results(run: int, config: RunConfig) -> tuple[np.ndarray, list[Probed]]:
-    random = np.random.default_rng(run)
+    """Draw accuracies and products; ⟨g_s,z⟩ rises with the strength, so that lines can be compared."""
+    random, retention = np.random.default_rng(run), 10 * np.mean(config.strength)
     R, probes = random.uniform(50, 95, (config.tasks, config.tasks)), []
     for t in range(1, config.tasks):
         for step in (1, 6):
             norms = random.uniform(1, 2, (2, t))
             y, norm_z = random.uniform(1, 3, 2)
-            probes.append(Probed(t, step, random.normal(size=t), y, y + 0.1, norms[0], norm_z, norms[1], 1.5, 2.0))
+            x = norm_z * (retention + 0.2 * random.normal(size=t))
+            probes.append(Probed(t, step, x, y, y + 0.1, norms[0], norm_z, norms[1], 1.5, 2.0))
     return R, probes
 
 

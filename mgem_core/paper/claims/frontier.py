@@ -31,8 +31,8 @@ def better_frontier() -> Finding:
         f"{in_words(figure_2, ' %')} on Split CIFAR100 (Figure 2, {len(verdicts_2[0].seeds)} seeds; on raw axes "
         f"{_range(raw, ' %')}). Corrected for all {len(known)} comparisons of this claim.",
         f"With GEM's own trigger, which restricts a step only on conflict: {'; '.join(_on_conflict(study))}. {_unmoved()}",
-        "At equal strength, finer lines retain more, because a floor on each of K splits restricts a step about K times as "
-        f"much: in trained runs on built-in rotations ({trained['seeds'].max()} seeds), ACC minus that of GEM is "
+        "At equal strength, finer lines restrict a step more: a floor on each of K splits acts about K times as much. In "
+        f"trained runs on built-in rotations ({trained['seeds'].max()} seeds), ACC minus that of GEM is "
         f"{_trained(trained)}.",
         f"Figure 3 at the short scale ({len(verdicts_3[0].seeds)} seeds): {_at_equal_bwd(verdicts_3)} ACC at the best "
         f"strength of the previous seed minus that of GEM is {in_words(differences_3, ' points')}.",
