@@ -16,7 +16,7 @@ from studies.equal_sweeps import shuffled, simulated, with_fewer_strengths
 Draw = Callable[[np.random.Generator, str, int], pd.DataFrame]
 SOURCES: dict[str, Draw] = {"simulated": simulated, "shuffled": shuffled}
 TRIGGERS, SEEDS = ("violation", "always"), (4, 6, 8)
-SWEEPS = 300
+SWEEPS = 200
 LOOKS = 4000  # simulated sweeps to which seeds are added
 SHIFTS = {"violation": (5.0, 10.0, 20.0, 40.0), "always": (1.0, 2.0, 5.0, 10.0)}  # percent
 

@@ -1,8 +1,9 @@
 """Differences between two curves in y at equal x, such as ⟨g_t,z⟩ at equal ⟨g_s,z⟩.
 
 A curve is an array [strengths, 2] of points (x, y) in the order of the strengths. With trained runs, x rarely rises all
-along, and it falls where a run collapses. So only the rising branch counts: the points whose x is larger than at every
-smaller strength. On it, each x has one y, whatever the number of strengths. `app/explore/js/curves.js` does the same.
+along, and it falls where a run collapses. So only the rising branch counts, which ends at the largest x; before it,
+neighbouring points between which x falls are averaged. On it, each x has one y, whatever the number of strengths.
+`app/explore/js/curves.js` does the same.
 """
 
 from collections.abc import Sequence
@@ -27,12 +28,19 @@ NO_RANGE = CurveDifference(np.nan, 0.0, np.nan)
 
 
 def rising_branch(curve: Floats) -> Floats:
-    """Return the points whose x is larger than at every smaller strength."""
-    x = curve[:, 0]
-    largest = np.maximum.accumulate(x)[:-1]
-    rises = np.ones(len(x), bool)
-    rises[1:] = x[1:] > largest + SAME * np.abs(largest)
-    return curve[rises]
+    """Return the points up to the largest x, with neighbours averaged until x rises (pool adjacent violators)."""
+    sums: list[tuple[float, float, int]] = []  # of x and y over a block of neighbours, and their number
+    for x, y in curve[: curve[:, 0].argmax() + 1].tolist():
+        count = 1
+        while sums and not _is_above(x / count, sums[-1][0] / sums[-1][2]):
+            before = sums.pop()
+            x, y, count = x + before[0], y + before[1], count + before[2]
+        sums.append((x, y, count))
+    return np.array([(x / count, y / count) for x, y, count in sums])
+
+
+def _is_above(x: float, before: float) -> bool:
+    return x > before + SAME * abs(before)
 
 
 def is_rising(curve: Floats) -> bool:

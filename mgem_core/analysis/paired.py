@@ -175,7 +175,7 @@ def about_branches(verdicts: Sequence[Verdict]) -> str:
     low, high = min(counts), max(counts)
     which = f"{high}" if low == high else f"{low} to {high}"
     seeds = f"{which} of {pluralize(len(verdicts[0].seeds), 'seed')}"
-    return f"In {seeds}, ⟨g_s,z⟩ does not rise with every strength; only the strengths at which it does are compared."
+    return f"In {seeds}, ⟨g_s,z⟩ does not rise with every strength; only its rising part is compared."
 
 
 def shared_seeds(runs: pd.DataFrame, lines: Sequence[str]) -> list[int]:

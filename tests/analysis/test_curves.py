@@ -11,11 +11,20 @@ def parabola(strengths, shift=0.0, reach=1.0):
     return np.column_stack([x, 3 - 0.3 * (x - 1) ** 2 + shift])
 
 
-def test_rising_branch_ends_where_x_falls_and_skips_smaller_x():
+def test_rising_branch_ends_at_the_largest_x_and_averages_where_x_falls():
     curve = np.array([[0.0, 1.0], [2.0, 3.0], [1.0, 9.0], [2.5, 2.0], [2.5, 7.0], [0.0, 0.0]])
-    np.testing.assert_array_equal(rising_branch(curve), curve[[0, 1, 3]])
+    np.testing.assert_array_equal(rising_branch(curve), [[0.0, 1.0], [1.5, 6.0], [2.5, 2.0]])
     assert not is_rising(curve)
     assert is_rising(curve[:2])
+
+
+def test_rising_branch_rises_and_keeps_the_mean_of_its_points():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        curve = rng.normal(size=(6, 2)) + np.arange(6)[:, None] * rng.uniform(0, 1)
+        branch = rising_branch(curve)
+        assert (np.diff(branch[:, 0]) > 0).all()
+        assert branch[-1, 0] == pytest.approx(curve[:, 0].max())
 
 
 def test_equal_values_up_to_rounding_do_not_rise():

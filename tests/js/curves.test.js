@@ -46,9 +46,9 @@ test("curves without a common range have no difference", () => {
   assert.equal(common, 0);
 });
 
-test("only points whose x is larger than at every smaller strength are on the rising branch", () => {
+test("the rising branch ends at the largest x, and neighbours are averaged where x falls", () => {
   const curve = [[0, 1], [2, 3], [1, 9], [2.5, 2], [2.5, 7], [0, 0]];
-  assert.deepEqual(risingBranch(curve, RULE), [[0, 1], [2, 3], [2.5, 2]]);
+  assert.deepEqual(risingBranch(curve, RULE), [[0, 1], [1.5, 6], [2.5, 2]]);
 });
 
 const flat = (y, from = 0) => [[from, y], [from + 1, y]];

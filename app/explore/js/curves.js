@@ -12,14 +12,20 @@ export function kneeOf(points) {
   return best > 1e-9 ? distances.indexOf(best) : -1;
 }
 
-// The points whose x is larger than at every smaller strength.
+// The points up to the largest x, with neighbours averaged until x rises.
 export function risingBranch(curve, { same }) {
-  let largest = -Infinity;
-  return curve.filter(([x]) => {
-    const rises = largest === -Infinity || x > largest + same * Math.abs(largest);
-    largest = Math.max(largest, x);
-    return rises;
-  });
+  const end = curve.reduce((best, [x], i) => (x > curve[best][0] ? i : best), 0), sums = [];
+  for (let [x, y] of curve.slice(0, end + 1)) {
+    let count = 1;
+    while (sums.length) {
+      const [beforeX, beforeY, number] = sums[sums.length - 1], before = beforeX / number;
+      if (x / count > before + same * Math.abs(before)) break;
+      [x, y, count] = [x + beforeX, y + beforeY, count + number];
+      sums.pop();
+    }
+    sums.push([x, y, count]);
+  }
+  return sums.map(([x, y, count]) => [x / count, y / count]);
 }
 
 // Mean difference in y at equal x on the rising branches of two curves, the share of the range in common, mean |y| of the
