@@ -15,6 +15,7 @@ from mgem_core.figures.paper_table import PAPER, SHIPPED, entries
 from mgem_core.paper import claims, published
 from mgem_core.paper.claims.evidence import MNIST, results
 from mgem_core.paper.differences import row_differences
+from mgem_core.paper.selection import published_results
 from mgem_core.paper.tables import MEASURES, TABLES, VALIDATION, Scale
 from mgem_core.text import MISSING, mean_and_error, signed
 
@@ -49,7 +50,7 @@ def printed_and_ours(name: str, scale: Scale) -> list[str]:
     table = TABLES[name]
     head = [table.title.partition(" · ")[2], "paper: ACC", "FWD", "BWD", "ours: ACC", "FWD", "BWD", "q", "lr", "seeds"]
     rows: dict[str, dict[str, list[str]]] = {}
-    for entry in entries(table, scale, {SHIPPED: published.read(name)[0]}):
+    for entry in entries(table, scale, {SHIPPED: published_results(name, scale)}):
         texts = {name: compact(*entry.cells[name]) if name in entry.cells else MISSING for name in MEASURES}
         clear = {name for name, found in entry.differences.items() if found.significant}
         cells = [f"**{text}**" if name in clear else text for name, text in texts.items()]

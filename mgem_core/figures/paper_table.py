@@ -9,8 +9,7 @@ import pandas as pd
 from mgem_core.analysis import frames
 from mgem_core.figures import _latex
 from mgem_core.learners import uses
-from mgem_core.paper import published
-from mgem_core.paper.selection import Difference, Result, difference, find_result, judge, settings
+from mgem_core.paper.selection import Difference, Result, difference, find_results, judge, published_results, settings
 from mgem_core.paper.tables import MEASURES, Cell, Row, Scale, Table
 from mgem_core.store import Store
 
@@ -29,13 +28,13 @@ class Entry(NamedTuple):
 
 def read_entries(store: Store, table: Table, scale: Scale) -> list[Entry]:
     """Return the entries of the paper, of the results that come with the tool, and of the runs in the store."""
-    shipped, _ = published.read(table.name)
     ids = [run for run, benchmark in store.run_values(["id", "benchmark"]) if benchmark == table.benchmark]
-    return entries(table, scale, {SHIPPED: shipped, OWN: frames.runs(store, ids=ids)})
+    own = find_results(frames.runs(store, ids=ids), table, scale) if ids else {}
+    return entries(table, scale, {SHIPPED: published_results(table.name, scale), OWN: own})
 
 
-def entries(table: Table, scale: Scale, sources: Mapping[str, pd.DataFrame]) -> list[Entry]:
-    """Return for each row the paper's numbers, and those of each source of runs (a frame of `frames.runs`) that has some.
+def entries(table: Table, scale: Scale, sources: Mapping[str, Mapping[str, Result]]) -> list[Entry]:
+    """Return for each row the paper's numbers, and those of each source of runs (results by label) that has some.
 
     The differences from the paper in ACC are tested, for each source in all rows together. FWD and BWD are not tested, nor
     is the short scale, which trains less than the paper.
@@ -44,8 +43,8 @@ def entries(table: Table, scale: Scale, sources: Mapping[str, pd.DataFrame]) -> 
     for row in table.rows:
         printed = {name: cell for name in MEASURES if (cell := row.printed(name))}
         of_row = [Entry(row, PAPER, printed, {}, None)] if printed else []
-        for source, runs in sources.items():
-            if result := find_result(runs, table, scale, row):
+        for source, results in sources.items():
+            if result := results.get(row.label):
                 cells = {name: Cell(mean.mean, mean.error) for name, mean in result.means.items()}
                 of_row.append(Entry(row, source, cells, _differences(result, row), result))
         found += of_row or [Entry(row, "", {}, {}, None)]

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from mgem_core import text
 from mgem_core.analysis.choice import choose_configuration
 from mgem_core.analysis.significance import are_significant, from_deviation
 from mgem_core.config import RunConfig
+from mgem_core.paper import published
 from mgem_core.paper.tables import MEASURES, SCALES, TABLES, Cell, Row, Scale, Table
 
 COLLAPSE = 30.0  # a seed has collapsed if its ACC is this many points below the median of the seeds
@@ -86,6 +88,23 @@ def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Res
         chosen_on=chosen_on,
         without_result=len(ended_early),
     )
+
+
+def find_results(runs: pd.DataFrame, table: Table, scale: Scale) -> dict[str, Result]:
+    """Return the result of each row of a table, by label; rows without finished runs are left out."""
+    return {row.label: found for row in table.rows if (found := find_result(runs, table, scale, row))}
+
+
+def published_results(table: str, scale: Scale, folder: Path | None = None) -> dict[str, Result]:
+    """Return `find_results` of published runs. All callers share them and must not change them."""
+    folder = folder or published.FOLDER
+    return _published_results(folder, table, scale, published.version(table, folder))
+
+
+@lru_cache(maxsize=64)
+def _published_results(folder: Path, table: str, scale: Scale, version: int) -> dict[str, Result]:
+    """`version` changes whenever the file is written again."""
+    return find_results(published.read(table, folder)[0], TABLES[table], scale)
 
 
 def _without_broken(finished: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:

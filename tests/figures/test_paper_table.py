@@ -10,12 +10,13 @@ from paper_runs import ROWS, TABLE, run
 
 from mgem_core.figures.paper_files import FORMATS, as_file
 from mgem_core.figures.paper_table import entries
+from mgem_core.paper.selection import find_results
 
 
 @pytest.fixture
 def found():
     runs = [run(seed, 83.0 + 0.1 * seed, validation=80.0, scale="paper") for seed in range(5)]
-    return entries(TABLE, "paper", {"ours": pd.DataFrame(runs)})
+    return entries(TABLE, "paper", {"ours": find_results(pd.DataFrame(runs), TABLE, "paper")})
 
 
 def test_every_row_has_printed_numbers_and_ours(found):

@@ -8,6 +8,7 @@ from mgem_core import RunConfig
 from mgem_core.figures.paper_table import entries
 from mgem_core.paper import published
 from mgem_core.paper.presets import PRESETS
+from mgem_core.paper.selection import published_results
 from mgem_core.paper.tables import (
     FIGURES,
     MEASURES,
@@ -127,8 +128,7 @@ def test_preset_of_a_figure_has_the_published_configurations(name):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_sweep_of_a_row_has_the_reported_configuration(table, scale):
-    shipped, _ = published.read(table.name)
-    for entry in entries(table, scale, {"ours": shipped}):
+    for entry in entries(table, scale, {"ours": published_results(table.name, scale)}):
         if entry.result:
             runs = sweep_of(table, scale, [entry.row]).runs()
             assert without_seed(entry.result.config) in map(without_seed, runs), entry.row.label

@@ -1,8 +1,6 @@
 """Published results as claims need them, and the rule that turns checks into a verdict."""
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pandas as pd
@@ -12,7 +10,7 @@ from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.significance import Estimate, estimate
 from mgem_core.learners import METHOD_OF_FAMILY
 from mgem_core.paper import published
-from mgem_core.paper.selection import Result, find_result
+from mgem_core.paper.selection import Result, published_results
 from mgem_core.paper.tables import TABLES, Scale
 from mgem_core.text import signed
 
@@ -44,15 +42,9 @@ def judge(checks: Iterable[bool | None]) -> Verdict:
     return "does not hold" if False in found else "undecided"
 
 
-@lru_cache(maxsize=64)
-def _results(folder: Path, table: str, scale: Scale, version: int) -> dict[str, Result]:
-    runs, rows = published.read(table, folder)[0], TABLES[table].rows
-    return {row.label: found for row in rows if (found := find_result(runs, TABLES[table], scale, row))}
-
-
 def results(table: str, scale: Scale = "paper") -> dict[str, Result]:
     """Return the published result of each row of a table, by label. Rows without runs are left out."""
-    return _results(FOLDER, table, scale, published.version(table, FOLDER))
+    return published_results(table, scale, FOLDER)
 
 
 def compare_lines(figure: str) -> list[paired.Verdict]:
