@@ -7,7 +7,7 @@ import pandas as pd
 
 from mgem_core.analysis.paired import Verdict as LineVerdict
 from mgem_core.analysis.significance import Estimate, are_significant
-from mgem_core.paper.claims.evidence import BUILT_IN, Finding, compare_lines, judge, listed
+from mgem_core.paper.claims.evidence import BUILT_IN, Finding, compare_lines, judge, listed, span
 from mgem_core.paper.published.studies import read_study
 from mgem_core.text import signed
 
@@ -32,7 +32,7 @@ def better_frontier() -> Finding:
         f"{_range(raw, ' %')}). Corrected for all {len(known)} comparisons of this claim.",
         f"With GEM's own trigger, which restricts a step only on conflict: {'; '.join(_on_conflict(study))}. {_unmoved()}",
         "At equal strength, finer lines restrict a step more: a floor on each of K splits acts about K times as much. In "
-        f"trained runs on built-in rotations ({trained['seeds'].max()} seeds), ACC minus that of GEM is "
+        f"trained runs on built-in rotations ({span(trained['seeds'], 0)} seeds), ACC minus that of GEM is "
         f"{_trained(trained)}.",
         f"Figure 3 at the short scale ({len(verdicts_3[0].seeds)} seeds): {_at_equal_bwd(verdicts_3)} ACC at the best "
         f"strength of the previous seed minus that of GEM is {in_words(differences_3, ' points')}.",
