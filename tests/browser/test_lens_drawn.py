@@ -118,7 +118,8 @@ def test_surgery_rules_follow_modules_and_splits(lens):
 
 
 @pytest.mark.parametrize(
-    ("seeds", "sentence"), [(1, "nothing is claimed"), (3, "at least 4 seeds are needed to compare them")]
+    ("seeds", "sentence"),
+    [(1, "One run was recorded. At least 4 seeds are needed"), (3, "At least 4 seeds are needed to compare")],
 )
 def test_with_few_seeds_no_difference_is_claimed(lens, seeds, sentence):
     lens.evaluate(
@@ -137,7 +138,7 @@ def test_recordings_of_other_loops_are_opened_from_files(lens, tmp_path):
     lens.get_by_text("Open files", exact=True).click()
     chooser = lens.locator("input[type=file]")
     chooser.set_input_files([file_of(0), file_of(1)])
-    expect(lens.locator(".lens .words")).to_contain_text("at least 4 seeds are needed to compare them")
+    expect(lens.locator(".lens .words")).to_contain_text("At least 4 seeds are needed to compare them")
     expect(lens.get_by_role("button", name="Train this", exact=True)).to_have_count(0)
     other = tmp_path / "other.lens"
     other.write_text("no recording")
