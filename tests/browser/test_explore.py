@@ -194,7 +194,7 @@ def accuracies(page: Page) -> list[str]:
 
 def expected_accuracies(store: Store, view: aggregate.View) -> list[str]:
     rows = measurements.points(store, frames.runs(store, 1), view).to_dict("records")
-    return [text.mean_and_error(row["acc"], row["acc_std"]) for row in rows]
+    return [text.mean_and_error(row["acc"], row["acc_sem"]) for row in rows]
 
 
 def test_slider_shows_earlier_tasks(page, finished, store):
@@ -328,7 +328,7 @@ def test_export_in_every_format(page, finished, store):
     seeds = [frames.matrix(store, run).to_numpy() for run in store.run_ids(1) if run % 13 == 1]
     assert first == pytest.approx((sum(seeds) / 4).ravel().tolist())
     for row in expected.to_dict("records"):
-        cell = text.mean_and_error(row["acc"], row["acc_std"]).replace(" ± ", r" \pm ").replace("−", "-")
+        cell = text.mean_and_error(row["acc"], row["acc_sem"]).replace(" ± ", r" \pm ").replace("−", "-")
         assert cell in got["Table", "LaTeX"].decode()
         for what in ("Frontier", "Transfer"):
             assert f'"{row["key"]}"' in got[what, "HTML"].decode()
