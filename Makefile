@@ -12,7 +12,8 @@ test: lint
 	$(BIN)/python -m pytest -q -m "not slow" -n 2 --dist loadfile
 
 slow: .venv/installed-dev
-	$(BIN)/python -m pytest -q -m slow -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -m slow -n 2 tests/analysis
+	$(BIN)/python -m pytest -q -m slow --ignore tests/analysis
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check .
