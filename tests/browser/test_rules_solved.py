@@ -17,8 +17,8 @@ from mgem_core.restriction.surgery import RULES
 pytestmark = pytest.mark.slow
 KINDS = ("random", "conflict", "nearly parallel", "duplicate", "opposite", "zero", "all zero", "scaled", "few dimensions")
 PROBLEMS = 360
-WEIGHTS = """(problems) => problems.map(({ rule, S, n, shares, parameters }) =>
-    RULES[rule].weights(Float64Array.from(S), n, Float64Array.from(shares), parameters).map((w) => [...w]))"""
+WEIGHTS = """([problems, restriction]) => problems.map(({ rule, S, n, shares, parameters }) =>
+    RULES[rule].weights(Float64Array.from(S), n, Float64Array.from(shares), parameters, restriction).map((w) => [...w]))"""
 POINTS = """([data, task, settings]) => {
     const decoded = decodeTask(data, task), order = spreadOrder(decoded.snapshots), R = data.recordings.length;
     return settings.map(({ rule, moduleOf, splits, restriction, view }) => {
@@ -59,7 +59,7 @@ def test_surgery_rule_agrees_with_python(browser_page, rule):
         {"rule": rule, "S": (J @ J.T).ravel().tolist(), "n": len(J), "shares": shares.tolist(), "parameters": parameters}
         for J, shares in problems
     ]
-    found = browser_page.evaluate(WEIGHTS, asked)
+    found = browser_page.evaluate(WEIGHTS, [asked, Restriction().as_json()])
     for number, ((J, shares), weights) in enumerate(zip(problems, found, strict=True)):
         for parameter, w in zip(parameters, weights, strict=True):
             expected = RULES[rule].weights(J @ J.T, shares, parameter) @ J
@@ -81,7 +81,7 @@ def test_rules_on_recorded_steps_agree_with_python(browser_page, network):
             s, axes = i % every_step[0].past, ("unit", "raw", "cosine", "raw")[i]
             step_length = "gradient" if i == 3 else "free"
             settings.append((Restriction(modules, splits, step_length=step_length, rule=rule), axes, s))
-            restriction = {"step_length": step_length}
+            restriction = Restriction(step_length=step_length).as_json()
             partition = [int(d) for d in module_of(every_step[0], modules)]
             view = {"s": s, "axes": axes, "window": window}
             asked.append({"rule": rule, "moduleOf": partition, "splits": splits, "restriction": restriction, "view": view})
