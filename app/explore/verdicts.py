@@ -23,6 +23,10 @@ COLUMNS = {  # estimates of a verdict → titles of the table's columns, after t
     "acc": "ACC at equal q",
     "best_acc": "ACC at the best q",
 }
+ENOUGH = (
+    "Enough to find a difference as large as the seen one with 80 % probability, if it is real. Looking at the results "
+    "and then adding seeds finds a few more differences by chance than 5 %: see docs/significance.md."
+)
 EXPLANATION = (
     "Differences from {baseline} with 95 % confidence intervals, accuracies in points. Bold: significant after Holm's "
     "correction over the lines. One difference per line is tested: the first column or, where it is unknown, the last. "
@@ -48,7 +52,7 @@ def show_verdicts(selection: PageSelection) -> None:
             st.caption(branches)
         st.expander("All differences").markdown(differences_table(verdicts, view.axes))
         if more := seeds_to_add(verdicts):
-            _show_add_button(store, selection.sweep, more)
+            _show_add_button(store, selection.sweep, more, ENOUGH)
         return
     finished = f"{pluralize(seeds, 'seed')} {'has' if seeds == 1 else 'have'}" if seeds else "No seed has"
     st.markdown(f"{finished} finished in every configuration. {SEEDS_NEEDED}")
@@ -63,11 +67,7 @@ def seeds_to_add(verdicts: list[Verdict]) -> int:
     return min([number for number in more if 0 < number <= MOST_ADDED], default=0)
 
 
-def _show_add_button(store: Store, sweep: int | None, count: int) -> None:
-    help = (
-        "Enough to find a difference as large as the seen one with 80 % probability, if it is real. Looking at the results "
-        "and then adding seeds finds a few more differences by chance than 5 %: see docs/significance.md."
-    )
+def _show_add_button(store: Store, sweep: int | None, count: int, help: str | None = None) -> None:
     st.button(f"Add {pluralize(count, 'seed')}", help=help, on_click=add_seeds, args=(store, sweep, count))
 
 
