@@ -23,6 +23,7 @@ lint: .venv/installed-dev
 perf: .venv/installed-dev
 	$(BIN)/python -m perf.startup
 	$(BIN)/python -m perf.step
+	$(BIN)/python -m perf.peers
 	$(BIN)/python -m perf.step_parts
 	$(BIN)/python -m perf.runs
 	$(BIN)/python -m perf.operations
@@ -30,10 +31,12 @@ perf: .venv/installed-dev
 	$(BIN)/python -m perf.lens_frames
 	$(BIN)/python -m perf.scaling
 	$(BIN)/python -m perf.rows
+	$(BIN)/python -m perf.convolutions
 	$(BIN)/python -m perf.table
 	$(BIN)/python -m perf.evaluation
 	$(BIN)/python -m perf.sweeps
 	$(BIN)/python -m perf.dashboard
+	$(BIN)/python -m perf.viewers
 	$(BIN)/python -m perf.degenerate --cases 2000
 	$(BIN)/python -m perf.memory
 

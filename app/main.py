@@ -8,9 +8,13 @@ import os
 from pathlib import Path
 
 import streamlit as st
+from backend_address import name_backend
 from boundary import guard_network
 from descriptors import guard_descriptors, raise_descriptor_limit
+from explore.opened_sources import open_source
+from feed import Feed
 from starlette.middleware import Middleware
+from starlette.routing import WebSocketRoute
 from token_gate import require_token
 
 logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # otherwise it reports every start and stop on stderr
@@ -22,4 +26,6 @@ proxies = frozenset(os.environ.pop("MGEM_DASHBOARD_HOSTS", "").split())
 middleware = [Middleware(guard_network, proxies=proxies, has_token=bool(token)), Middleware(guard_descriptors)]
 if token:
     middleware.append(Middleware(require_token, token=token))
-app = st.App(Path(__file__).with_name("dashboard.py"), middleware=middleware)
+middleware.append(Middleware(name_backend))
+routes = [WebSocketRoute("/feed", Feed(open_source).serve)]
+app = st.App(Path(__file__).with_name("dashboard.py"), routes=routes, middleware=middleware)

@@ -2,15 +2,19 @@
 
 import re
 import threading
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import tzinfo
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import garbage
 import pandas as pd
 import streamlit as st
+from shared_results import SharedResults
 from text import escape_markdown
 
 from mgem_core import UsageError
@@ -19,9 +23,10 @@ from mgem_core.analysis.measurements import MeasurementCache
 from mgem_core.runner.work import store_path
 from mgem_core.store import ENDED, Store
 
-EXPLORE_PAGE, LENS_PAGE = "explore/page.py", "lens/page.py"
+EXPLORE_PAGE = "explore/page.py"
 IDLE_SECONDS = 3.0  # between checks of a store without active runs
 LARGEST_ID = 2**63 - 1  # the largest integer that SQLite can hold
+_may_lag = ContextVar("may lag", default=False)
 
 
 # The store
@@ -36,7 +41,7 @@ def get_store() -> Store:
     path = store_path()
     before: Store | None = st.session_state.get("store")
     try:
-        store = _open_store().get(path)
+        store = shared_store()
     except UsageError as error:
         st.error(escape_markdown(str(error)))
         st.stop()
@@ -61,9 +66,14 @@ class _OpenStore:
             return self.store
 
 
-@st.cache_resource
+@cache
 def _open_store() -> _OpenStore:
     return _OpenStore()
+
+
+def shared_store() -> Store:
+    """Return the store that all sessions share; raise a UsageError if it cannot be used. Any thread may call this."""
+    return _open_store().get(store_path())
 
 
 def rerun_if_replaced(store: Store) -> None:
@@ -88,17 +98,32 @@ def explain_errors(action: Callable[..., None]) -> Callable[..., None]:
 # Data read from the store
 
 
-@st.cache_resource
+@cache
 def measurement_cache() -> MeasurementCache:
     return MeasurementCache()  # shared by all sessions
 
 
+@cache
+def _shared_results() -> SharedResults:
+    return SharedResults()
+
+
 def read_once(name: str, store: Store, subject: Any, read: Callable[[], Any]) -> Any:
-    """Return the last result of `read` about this subject; read again if the store has changed since."""
-    state = (subject, store.version())
-    if st.session_state.get(name, (None,))[0] != state:
-        st.session_state[name] = state, read()
-    return st.session_state[name][1]
+    """Return the last result of `read` about this subject, for all sessions; read again if the store has changed since.
+
+    Nobody may change the result. In a block `with lagging():`, it may be a bit older than the store.
+    """
+    return _shared_results().get(name, store, subject, read, _may_lag.get())
+
+
+@contextmanager
+def lagging(is_allowed: bool = True) -> Iterator[None]:
+    """Let `read_once` return results that are a bit older than the store, in fragments that soon run again anyway."""
+    token = _may_lag.set(is_allowed)
+    try:
+        yield
+    finally:
+        _may_lag.reset(token)
 
 
 def read_runs(store: Store, sweep: int) -> pd.DataFrame:
@@ -110,16 +135,19 @@ def read_sweeps(store: Store) -> dict[int, dict[str, Any]]:
     return {row["id"]: row for row in read_once("sweeps", store, None, store.sweeps)}
 
 
-def rerun_when_changed(store: Store, name: str, read: Callable[[], Any]) -> None:
-    """Call `read` every few seconds while no run is active, and run the whole page again when its result changes.
+def rerun_when_changed(store: Store, name: str, read: Callable[[], Any], shown: Any = None) -> None:
+    """Call `read` every few seconds, and run the whole page again when its result differs from what the page shows.
 
     Another process may have launched or resumed a sweep. A check costs one short query if nothing was written.
     """
-    before = read()
+    before = read() if shown is None else shown
 
     def check() -> None:
+        garbage.freeze_survivors()
         rerun_if_replaced(store)
-        if read_once(name, store, before, read) != before:  # `before` as subject: another sweep has other counts
+        with lagging():
+            current = read_once(name, store, before, read)  # `before` as subject: another sweep has other counts
+        if current != before:
             st.rerun()
 
     st.fragment(explain_errors(check), run_every=IDLE_SECONDS)()
@@ -170,6 +198,12 @@ def put_in_url(name: str, values: list[str]) -> None:
         st.query_params.pop(name, None)
     elif st.query_params.get(name) != text:
         st.query_params[name] = text
+
+
+def put_source_in_url(key: str) -> None:
+    """Name the source that Explore shows: a sweep, a recorded run or the example. The browser owns all other parameters."""
+    put_in_url("sweep", [key] if key.startswith("s") else [])
+    put_in_url("of", [] if key.startswith("s") else [key])
 
 
 def url_selection(name: str, known: Container[str]) -> list[str]:

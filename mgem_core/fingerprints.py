@@ -18,6 +18,7 @@ CORE = (
     *("restriction/partition", "restriction/restriction", "restriction/dual", "restriction/direction"),
     *("gradients/memory", "gradients/linear_chain", "gradients/rows", "gradients/devices"),
     *("training/evaluation", "training/probes", "training/engine", "training/checkpoints", "training/step_means"),
+    "training/kept_stream",
     *("metrics", "randomness"),
     *(f"{folder}/__init__" for folder in FOLDERS),
 )

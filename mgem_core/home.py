@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+TOKEN_NAME = "dashboard-token"  # of the file with the token of `mgem dashboard --token`
+
 
 def home() -> Path:
     in_project = Path(__file__).parents[1] / "data_cache"
@@ -53,3 +55,13 @@ def file_identity(path: Path) -> tuple[int, int] | None:
         return status.st_dev, status.st_ino
     except OSError:
         return None
+
+
+def is_private(path: Path) -> bool:
+    """Return whether only this user can read the file. Windows has no such modes, but its user folders are private."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    status = path.stat()
+    return status.st_uid == os.getuid() and status.st_mode & 0o077 == 0

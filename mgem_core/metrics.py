@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+BY_CHANCE = 1.0  # points; accuracies less than this above chance do not show that anything was learned
 
 
 def acc_fwd_bwd(R: ArrayLike) -> tuple[float, float, float]:

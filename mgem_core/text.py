@@ -45,6 +45,12 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
+def recordings_and_runs(recordings: int, runs: int) -> str:
+    """Format as 6 recordings + 216 runs; without recordings, as 216 runs."""
+    found = [pluralize(recordings, "recording")] if recordings else []
+    return " + ".join([*found, *([pluralize(runs, "run")] if runs or not found else [])])
+
+
 def name_seeds(seeds: Iterable[int]) -> str:
     """Format as seed 0, or seeds 1, 2."""
     names = [str(seed) for seed in sorted(seeds)]

@@ -13,9 +13,8 @@ from perf.dashboard import FLAGS
 from perf.timing import save
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "app"))  # as Streamlit does
-from lens.component import SOURCES
-from lens.example_runs import example_recordings
-from lens.payload import payload
+from explore.component import SOURCES
+from explore.example import example_messages
 
 WANTED = 16  # milliseconds within which 95 % of the frames should come
 FRAMES = 300
@@ -57,11 +56,11 @@ ANEW = """(splits) => {
 
 
 def open_lens(page: Page) -> None:
-    """The component alone, in a page without a server."""
-    data = json.dumps(payload(example_recordings(), "example"))
+    """Open the component alone, in a page without a server."""
     scripts = SOURCES["js"].replace("export default function (", "function mount(")
     page.set_content(f"<style>{SOURCES['css']}</style><body class=standalone><div class='interactive lens'></div>")
-    page.add_script_tag(content=f"{scripts}\nnew Lens(document.querySelector('.lens'), {data});")
+    options = json.dumps({"messages": example_messages()})
+    page.add_script_tag(content=f"{scripts}\nnew Workbench(document.querySelector('.lens'), {options});")
     page.wait_for_function("!document.querySelector('.lens').lens.frame")
 
 

@@ -11,9 +11,9 @@ from torch.nn.functional import cross_entropy
 from mgem_core import RunConfig, learners, networks
 from mgem_core.learners._learner import Learner
 from mgem_core.learners.gem import GEM
+from mgem_core.networks._convolution import Conv2d
 from mgem_core.streams import BENCHMARKS, Benchmark, register
 from mgem_core.streams._stream import Stream, Task
-from perf.naive_gem import NaiveGEM
 
 DIGITS = "mnist5k-permutations" if BENCHMARKS["mnist-permutations"].missing() else "mnist-permutations"
 Step = Callable[[], object]
@@ -51,8 +51,12 @@ def _after(past: int, config: RunConfig, stream: Stream) -> GEM:
 
 
 def plain_network(one: Learner) -> nn.Module:
-    """Return a network like the learner's that the engine has not modified."""
-    return networks.build(one.config.network, one.stream.shape, one.stream.classes, seed=0)
+    """Return a network like the learner's, with torch's own convolutions, that the engine has not modified."""
+    network = networks.build(one.config.network, one.stream.shape, one.stream.classes, seed=0)
+    for layer in network.modules():
+        if isinstance(layer, Conv2d):
+            layer.__class__ = nn.Conv2d  # type: ignore[assignment]
+    return network
 
 
 def mer() -> Learner:
@@ -88,13 +92,6 @@ def bare_loop(one: GEM) -> Step:
             torch.autograd.grad(cross_entropy(network(x), y), parameters)
 
     return loop
-
-
-def published_step(one: GEM) -> Step:
-    task = len(one.remembered)
-    batch = one.stream.batch(task, one.stream.tasks[task].train[-10:])
-    naive = NaiveGEM(plain_network(one), memories(one), one.config.lr, always=True)
-    return lambda: naive.observe(batch.x, batch.y)
 
 
 def bare_products(one: GEM) -> Step:

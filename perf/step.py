@@ -1,4 +1,4 @@
-"""Time one step: GEM against published code and the bare loop, its variants against GEM, convolutions, and MER."""
+"""Time one step: GEM against the bare loop, its variants against GEM, convolutions, and MER."""
 
 import argparse
 from functools import partial
@@ -11,7 +11,6 @@ from perf.setting import (
     gem_on_noise,
     mer,
     one_optimiser_step_per_sample,
-    published_step,
     step_of,
 )
 from perf.timing import Ratio, ratio, save_ratios, show, take_turns
@@ -29,7 +28,6 @@ def gem_step(past: int, rounds: int) -> list[Ratio]:
     work = {
         "bare loop": bare_loop(one),
         "bare matrix products, dense": bare_products(one),
-        "published GEM": published_step(one),
         "GEM, restricted step": step_of(one),
     }
     times = take_turns(rounds, work)
@@ -49,10 +47,10 @@ def family(rounds: int) -> list[Ratio]:
 
 def convolutions(rounds: int) -> list[Ratio]:
     found = []
-    for network, memory in (("conv5", 64), ("resnet18", 16)):
+    for network, memory, target in (("conv5", 64, 0.62), ("resnet18", 16, 1.03)):
         one = gem_on_noise(network, past=4, memory=memory)
         times = take_turns(rounds, {"bare": bare_loop(one), "GEM": step_of(one)})
-        found.append(ratio(f"GEM / bare loop, {network}, k = 4, memory {memory}", times["GEM"], times["bare"], 1.03))
+        found.append(ratio(f"GEM / bare loop, {network}, k = 4, memory {memory}", times["GEM"], times["bare"], target))
     return found
 
 

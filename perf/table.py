@@ -8,7 +8,12 @@ from perf.timing import RESULTS
 
 def main() -> None:
     results = json.loads(RESULTS.read_text())
-    rows = [one for part in ("step", "run", "rows") if part in results for one in _ratios(results[part])]
+    rows = [
+        one
+        for part in ("step", "peers", "run", "rows", "convolutions")
+        if part in results
+        for one in _ratios(results[part])
+    ]
     print("\n| ratio of CPU times | min | median | quartiles | wanted |\n|---|---|---|---|---|")
     for one in rows:
         low, high = one["quartiles"]

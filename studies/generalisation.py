@@ -7,18 +7,14 @@ import numpy as np
 
 from mgem_core import RunConfig, run
 from mgem_core.events import Finished, Probed
+from mgem_core.paper.claims.experiments import GENERALISATION
 from mgem_core.paper.published.studies import write_study
 
-SEEDS = range(6)
-STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
-BENCHMARKS = ("mnist5k-rotations", "mnist5k-permutations")
-FIELDS = {"tasks": 2, "iterations": 100, "memory": 240, "probe_every": 10, "trigger": "always", "step_length": "gradient"}
 
-
-def measure(benchmark: str, strength: float, seed: int) -> dict[str, float]:
+def measure(config: RunConfig) -> dict[str, float]:
     """Return ⟨ĝ_s,z⟩/‖z‖ (memory) and ⟨g_s,z⟩/‖z‖ (truth), means over the probed steps of the second task, and ACC."""
     products, acc = [], np.nan
-    for event in run(RunConfig(benchmark=benchmark, strength=strength, seed=seed, **FIELDS)):
+    for event in run(config):
         if isinstance(event, Probed):
             products.append([event.memory_z[0] / event.norm_z, event.gs_z[0] / event.norm_z])
         elif isinstance(event, Finished):
@@ -28,8 +24,10 @@ def measure(benchmark: str, strength: float, seed: int) -> dict[str, float]:
 
 
 def main() -> None:
-    cases = [(benchmark, q, seed) for benchmark in BENCHMARKS for q in STRENGTHS for seed in SEEDS]
-    rows = [{"benchmark": one, "strength": q, "seed": seed, **measure(one, q, seed)} for one, q, seed in cases]
+    rows = [
+        {"benchmark": one.benchmark, "strength": one.strength, "seed": one.seed, **measure(one)}
+        for one in GENERALISATION.runs()
+    ]
     write_study("generalisation", "python -m studies.generalisation", rows)
 
 

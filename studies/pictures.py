@@ -22,8 +22,9 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, sync_playwright
 
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.paper.presets import DIRECTION_ALONE, PRESETS, SHORT, STRENGTHS
+from mgem_core.paper.presets import PRESETS, SHORT, STRENGTHS
 from mgem_core.paper.tables import VALIDATION
+from mgem_core.restriction.restriction import CONVENTIONS
 from mgem_core.runner.local import LocalPool
 from mgem_core.runner.runner import Runner
 from mgem_core.runner.work import default_workers
@@ -41,8 +42,7 @@ IS_STILL = """() => document.querySelector('[data-testid=stApp][data-test-script
     && !document.querySelector('[data-stale=true]')
     && [...document.querySelectorAll('.plot')].every((plot) => plot._fullLayout)
 """
-RULES = ("A-GEM", "CAGrad", "UPGrad", "replay")  # drawn on the page Lens
-RESULTS = "[data-testid=stProgress]"  # on Explore, the plots and the table begin below it
+FIGURES = ".plot"  # more figures of trained runs, at the bottom of Explore
 
 
 class Shot(NamedTuple):
@@ -53,10 +53,9 @@ class Shot(NamedTuple):
 
 
 PAGES = (
-    Shot("lens.png", "/", ".lens", RULES),
-    Shot("explore.png", "/explore?sweep=s1", RESULTS),
-    Shot("runs.png", "/runs?runs=r1,r5,r11", "[data-testid=stHeading]"),
-    Shot("paper.png", "/paper?table=Table+1+·+MNIST+Rotations", "[data-testid=stSelectbox]"),
+    Shot("explore.png", "/?of=example"),
+    Shot("runs.png", "/runs?runs=r1,r5,r11", "[data-testid=stHeading] h3"),
+    Shot("paper.png", "/paper", "[data-testid=stHeading]"),
     Shot("geometry.png", "/geometry", ".geometry"),
 )
 
@@ -65,10 +64,11 @@ def comparisons() -> dict[str, SweepSpec]:
     """The sweeps of docs/comparisons.md, by the names of their pictures."""
     base = {**SHORT, "validation": VALIDATION}
     grid = {"splits": [1, 2, 6], "strength": STRENGTHS, "seed": list(range(12))}
-    on_conflict = {"trigger": "violation", "step_length": "free"}
+    every_step, on_conflict = CONVENTIONS["equal-length"].fields, CONVENTIONS["on-conflict"].fields
+    modules = PRESETS["modules-against-strength"].spec
     return {
-        "modules-always.png": PRESETS["modules-against-strength"].spec,
-        "splits-always.png": SweepSpec(base={**base, **DIRECTION_ALONE}, grid=grid),
+        "modules-always.png": SweepSpec(base={**modules.base, **every_step}, grid=modules.grid),
+        "splits-always.png": SweepSpec(base={**base, **every_step}, grid=grid),
         "splits-violation.png": SweepSpec(base={**base, **on_conflict}, grid=grid),
     }
 
@@ -152,7 +152,7 @@ def main() -> None:
         for name, spec in comparisons().items() if options.comparisons else ():
             sweep = train(home / "runs.db", spec, name.removesuffix(".png"))
             query = {"sweep": f"s{sweep}", "plots": ["Frontier", "Map"]}
-            shots.append(Shot(name, f"/explore?{urlencode(query, doseq=True)}", RESULTS))
+            shots.append(Shot(name, f"/?{urlencode(query, doseq=True)}", FIGURES))
         with dashboard(home) as address, browser_page() as page:
             for shot in shots:
                 take(page, address, shot)

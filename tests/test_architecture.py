@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 SMALL = {"errors", "events", "fingerprints", "home", "metrics", "randomness", "text", "version"}  # everyone may use them
 PACKAGES = [  # each may import itself, the small files, and the packages before it
     *("networks", "streams", "restriction", "gradients", "learners", "config", "store", "analysis", "lens", "paper"),
-    *("figures", "training", "runner", "cli"),
+    *("figures", "training", "runner", "doctor", "cli"),
 ]
 SQL = re.compile(
     r"\b(SELECT\s.*\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|PRAGMA\s+\w)", re.DOTALL

@@ -138,7 +138,7 @@ def test_full_disk_when_a_sweep_is_launched(home, monkeypatch, capsys):
     assert capsys.readouterr().err == f"mgem: {home / 'runs.db'} could not be written: database or disk is full.\n"
     monkeypatch.setattr("runner_process.ensure_runner", lambda *options, **named: None)
     shown = open_page("explore")
-    next(button for button in shown.button if button.label.startswith("Run the quick look")).click().run()
+    next(button for button in shown.button if button.label == "Launch").click().run()
     assert not shown.exception
     assert "could not be written: database or disk is full" in shown.error[0].value.replace("\\", "")
 

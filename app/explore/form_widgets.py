@@ -1,218 +1,171 @@
-"""The widgets of the form that describes a sweep."""
+"""The widgets of the form that describes a sweep; `form_drawer` has the less usual ones."""
 
-from contextlib import suppress
-from typing import Any, get_args
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import streamlit as st
-from pydantic import ValidationError
-from streamlit.delta_generator import DeltaGenerator
 from text import benchmark_choice, escape_markdown
 
-from explore.form import (
-    DEFAULTS,
-    FRACTIONS,
-    LABELS,
-    MEANINGS,
-    MEASUREMENTS,
-    NUMBERS,
-    OPTIONS,
-    RESTRICTIONS,
-    is_number,
-    parse_numbers,
-    used_options,
-)
-from explore.form_state import CUSTOM, fill_from_preset, form_expresses, mark_as_custom, widget_key
-from explore.partition_bar import network_layers, partition_bar
-from mgem_core import RunConfig
+from explore.form import CUSTOM_CONVENTION, DEFAULTS, MAIN_FAMILIES, convention_of, used_fields, uses_count
+from explore.form_check import Problems
+from explore.form_state import CUSTOM, fill_from_preset, form_expresses, mark_as_custom, read_form, widget_key
+from explore.form_words import CHOICES, label
+from explore.partition_bar import network_layers
 from mgem_core.learners import FAMILIES
-from mgem_core.networks import NETWORKS
-from mgem_core.paper.presets import PRESETS, STRENGTHS
+from mgem_core.networks import Layer
+from mgem_core.paper.presets import PRESETS
+from mgem_core.restriction.restriction import CONVENTIONS
 from mgem_core.streams import BENCHMARKS
+
+MORE = "more…"
+OPTIONS: dict[str, Any] = {"on_change": mark_as_custom, "persist_state": "session"}  # of every widget
+CONVENTION_HELP = "\n".join(f"- **{title}**: {help}" for title, help, _ in CONVENTIONS.values())
 
 
 def preset_title(name: str) -> str:
     return PRESETS[name].title if name in PRESETS else name
 
 
-def show_form() -> DeltaGenerator:
-    """Show all widgets, beginning with the presets; return a container below the presets for a summary."""
+@contextmanager
+def field(name: str, problems: Problems) -> Iterator[None]:
+    """Show the widget of a form value, and below it what is wrong with the value.
+
+    The container always exists, so that the widgets below keep their positions and an open expander stays open.
+    """
+    with st.container(gap="xsmall"):
+        yield
+        if name in problems:
+            st.error(escape_markdown(problems[name]))
+
+
+def show_form(problems: Problems) -> None:
+    """Show the widgets that most sweeps need, beginning with the presets."""
     for name, value in DEFAULTS.items():
         st.session_state.setdefault(widget_key(name), value)
-    problems = _remove_typed_words()
-    summary = _show_presets()
-    if problems:
-        summary.warning(" ".join(problems))
-    options: dict[str, Any] = {"on_change": mark_as_custom, "persist_state": "session"}
-    st.multiselect(
-        "Benchmark",
-        list(BENCHMARKS),
-        format_func=benchmark_choice,
-        key=widget_key("benchmarks"),
-        placeholder="Choose a benchmark",
-        **options,
-    )
-    _show_domains(options)
-    _show_pills("Methods", list(FAMILIES), "families")
-    _show_module_counts()
-    counts = sorted({2, 3, 4, 6, *st.session_state[widget_key("splits")]})
-    _show_pills("Split counts", counts, "splits", "Parts K of each task's memory, for methods such as d-mGEM that split it")
-    st.multiselect(
-        "Memory strengths",
-        sorted({*STRENGTHS, 0.5, 30.0, *st.session_state[widget_key("strengths")]}),
-        key=widget_key("strengths"),
-        accept_new_options=True,
-        format_func=lambda q: f"{float(q):g}" if is_number(q, float) else str(q),
-        help="Values of the memory strength q; type to add others",
-        **options,
-    )
-    _show_restriction()
-    st.multiselect(
-        "Seeds",
-        sorted({*range(6), *st.session_state[widget_key("seeds")]}),
-        key=widget_key("seeds"),
-        accept_new_options=True,
-        help="One run per seed; means and errors are computed over the seeds",
-        **options,
-    )
-    with st.expander("More settings"):
-        _show_more(options)
-    return summary
+    values = read_form()
+    _show_presets()
+    with field("benchmarks", problems):
+        st.multiselect(
+            label("benchmarks"),
+            list(BENCHMARKS),
+            format_func=benchmark_choice,
+            key=widget_key("benchmarks"),
+            placeholder="Choose a benchmark",
+            **OPTIONS,
+        )
+    with field("domains", problems):
+        _show_domains()
+    with field("families", problems):
+        _show_methods(values["families"])
+    most = sum(len(layer.tensors) for layer in chosen_layers())
+    with field("modules", problems):
+        if uses_count("modules", values["families"]):
+            counts = [n for n in range(1, 7) if n <= max(most, 1)]
+            show_pills("modules", counts, "Parts D of the parameters that are restricted separately; 1 is GEM")
+    with field("splits", problems):
+        if uses_count("splits", values["families"]):
+            show_pills("splits", [1, 2, 3, 4, 6], "Parts K of each task's memory, with a constraint each; 1 is GEM")
+    used = used_fields(values)
+    with field("strengths", problems):
+        if "strength" in used:
+            help = "Memory strengths q, separated by commas: larger values keep more of the old tasks"
+            st.text_input(label("strengths"), key=widget_key("strengths"), placeholder="0, 0.1, 1", help=help, **OPTIONS)
+    with field("seeds", problems):
+        help = "One run per seed, such as 0-9 or 0-3, 7; means and errors are computed over the seeds"
+        st.text_input(label("seeds"), key=widget_key("seeds"), placeholder="0-5", help=help, **OPTIONS)
+    with st.container():
+        if "trigger" in used:
+            _show_convention(values)
 
 
-def _remove_typed_words() -> list[str]:
-    """Convert typed texts to numbers; return a sentence about each text that is not a number."""
-    problems: list[str] = []
-    for name, kind, noun in (("strengths", float, "number"), ("seeds", int, "whole number")):
-        texts = st.session_state[widget_key(name)]
-        problems += [f"{text!r} is not a {noun}." for text in texts if not is_number(text, kind)]
-        st.session_state[widget_key(name)] = parse_numbers(texts, kind)
-    return problems
+def _show_presets() -> None:
+    preset = st.session_state["preset"]
+    title = "What to run"
+    help = f"{PRESETS[preset].description}." if preset in PRESETS else "Your own settings; or start from a preset."
+    arguments: dict[str, Any] = {"key": "preset", "persist_state": "session", "on_change": fill_from_preset}
+    st.selectbox(title, [*PRESETS, CUSTOM], format_func=preset_title, help=escape_markdown(help), **arguments)
+    with st.container():
+        if preset in PRESETS and not form_expresses(preset):
+            st.caption("The settings below show only a part of it. Unchanged, all of it is launched.")
 
 
-def _show_presets() -> DeltaGenerator:
-    st.selectbox(
-        "Start from",
-        [*PRESETS, CUSTOM],
-        format_func=preset_title,
-        key="preset",
-        persist_state="session",
-        on_change=fill_from_preset,
-    )
-    # Both containers always exist, so that the widgets below keep their positions and an open expander stays open.
-    description, summary = st.container(), st.container()
-    if st.session_state["preset"] in PRESETS:
-        description.caption(PRESETS[st.session_state["preset"]].description + ".")
-        if not form_expresses(st.session_state["preset"]):
-            description.caption("The settings below show only a part of it. Unchanged, all of it is launched.")
-    return summary
+def show_pills(name: str, offered: list[int], help: str) -> None:
+    """Show numbers of which several can be chosen; also those chosen that are not among the offered ones."""
+    numbers = sorted({*offered, *st.session_state[widget_key(name)]})
+    st.pills(label(name), numbers, selection_mode="multi", key=widget_key(name), help=help, **OPTIONS)
 
 
-def _show_pills(label: str, options: list[Any], name: str, help: str | None = None) -> None:
-    arguments: dict[str, Any] = {"selection_mode": "multi", "on_change": mark_as_custom, "persist_state": "session"}
-    st.pills(label, options, key=widget_key(name), help=help, **arguments)
-
-
-def _show_choice(name: str, label: str) -> None:
+def show_choice(name: str) -> None:
     """Show a field of RunConfig that has a few named values."""
-    field = RunConfig.model_fields[name]
-    description = str(field.description)
-    _show_pills(label, list(get_args(field.annotation)), name, f"{description[0].upper()}{description[1:]}")
+    title, help, titles = CHOICES[name]
+    arguments: dict[str, Any] = {"selection_mode": "multi", "format_func": lambda value: titles[value]}
+    st.pills(title, list(titles), key=widget_key(name), help=help, **arguments, **OPTIONS)
 
 
-def _show_restriction() -> None:
-    """Show when a step is restricted and how long it is, with buttons for the settings of the paper and of GEM's code."""
-    _show_choice("trigger", "Trigger")
-    _show_choice("step_length", "Length of a step")
-    with st.container(horizontal=True):
-        for title, values in RESTRICTIONS.items():
-            st.button(title, type="tertiary", on_click=_set_restriction, args=(values,))
+def _show_methods(chosen: list[str]) -> None:
+    """Show the usual methods and the chosen ones, or all."""
+    shown = list(FAMILIES)
+    if not st.session_state.get("all methods"):
+        shown = [*(name for name in FAMILIES if name in {*MAIN_FAMILIES, *chosen}), MORE]
+    arguments: dict[str, Any] = {"selection_mode": "multi", "persist_state": "session", "on_change": _change_methods}
+    st.pills(label("families"), shown, key=widget_key("families"), **arguments)
 
 
-def _set_restriction(values: dict[str, list[str]]) -> None:
-    st.session_state.update({widget_key(name): value for name, value in values.items()})
-    mark_as_custom()
+def _change_methods() -> None:
+    chosen = st.session_state[widget_key("families")]
+    if MORE in chosen:
+        st.session_state["all methods"] = True
+        st.session_state[widget_key("families")] = [name for name in chosen if name != MORE]
+    else:
+        mark_as_custom()
 
 
-def _first_benchmark() -> str:
+def _show_convention(values: dict[str, Any]) -> None:
+    """Show when a step is restricted and how long it is, as one choice."""
+    current = convention_of(values)
+    st.session_state["convention"] = current
+    st.pills(
+        "Convention",
+        [*CONVENTIONS, *([CUSTOM_CONVENTION] if current == CUSTOM_CONVENTION else [])],
+        format_func=lambda name: CONVENTIONS[name].title if name in CONVENTIONS else name,
+        key="convention",
+        required=True,
+        help=CONVENTION_HELP,
+        on_change=_set_convention,
+    )
+
+
+def _set_convention() -> None:
+    if (chosen := st.session_state["convention"]) in CONVENTIONS:
+        fields = CONVENTIONS[chosen].fields
+        st.session_state.update({widget_key(name): [value] for name, value in fields.items()})
+        mark_as_custom()
+
+
+def first_benchmark() -> str:
     return str((st.session_state[widget_key("benchmarks")] or DEFAULTS["benchmarks"])[0])
 
 
-def _network() -> str:
-    return str(st.session_state[widget_key("network")] or BENCHMARKS[_first_benchmark()].defaults["network"])
+def chosen_network() -> str:
+    return str(st.session_state[widget_key("network")] or BENCHMARKS[first_benchmark()].defaults["network"])
 
 
-def _show_module_counts() -> None:
-    """Show the numbers of modules, a picture of each partition, and a text input for a custom partition."""
-    benchmark, network = _first_benchmark(), _network()
-    layers = network_layers(network, benchmark)
-    most = sum(len(layer.tensors) for layer in layers)
-    chosen = st.session_state[widget_key("modules")]
-    counts = sorted({*range(2, min(most, 9) + 1), *chosen})
-    meaning = "Parameter modules D, for methods such as p-mGEM that restrict each module separately"
-    _show_pills("Module counts", counts, "modules", meaning)
-    with st.container():
-        bars = [partition_bar(layers, count) for count in sorted(chosen) if count <= most]
-        st.html('<div style="display:grid;gap:6px">' + "".join(bars) + "</div>")
-        names = dict.fromkeys(layer.name.partition(".")[0] for layer in layers)
-        st.text_input(
-            "Custom partition",
-            key=widget_key("partition"),
-            placeholder=",".join(f"{name}={i}" for i, name in enumerate(names)),
-            help="The module of every layer or tensor, such as fc1=0,fc2=1; a prefix stands for all names with it. "
-            "Or write layers, or tensors, for one module each.",
-            on_change=mark_as_custom,
-            persist_state="session",
-        )
-        if custom := st.session_state[widget_key("partition")].strip():
-            with suppress(ValidationError):  # the summary shows the error
-                modules = RunConfig(benchmark=benchmark, network=network, modules=custom).modules
-                st.html(partition_bar(layers, modules, "*" if isinstance(modules, dict) else ""))
+def chosen_layers() -> list[Layer]:
+    return network_layers(chosen_network(), first_benchmark())
 
 
-def _show_domains(options: dict[str, Any]) -> None:
+def _show_domains() -> None:
     """Show the choice and order of domains, if the benchmark has domains."""
-    benchmark = BENCHMARKS[_first_benchmark()]
+    benchmark = BENCHMARKS[first_benchmark()]
     if domains := benchmark.domains:
         others = f" So can any other folder in {benchmark.domain_root()}." if benchmark.domain_root else ""
         names = [*domains, *benchmark.other_domains()]
         st.text_input(
-            "Domains",
+            label("domains"),
             key=widget_key("domains"),
             placeholder="drawn with the seed",
             help=f"Which to learn in which order, such as {'+'.join(list(domains)[:2])}; commas separate several choices. "
             + escape_markdown(f"{', '.join(names)} can be named.{others}"),
-            **options,
+            **OPTIONS,
         )
-
-
-def _show_more(options: dict[str, Any]) -> None:
-    defaults = dict(RunConfig(benchmark=_first_benchmark()))
-    titles = {"": "default of the benchmark"}
-    networks = ["", *NETWORKS]
-    st.selectbox("Network", networks, key=widget_key("network"), format_func=lambda name: titles.get(name, name), **options)
-    columns = st.columns(2)
-    for number, name in enumerate(name for name in NUMBERS if name not in (*MEASUREMENTS, *OPTIONS)):
-        with columns[number % 2]:
-            _show_number(name, defaults[name], options)
-    for name in MEASUREMENTS:
-        _show_number(name, defaults[name], options)
-    for name in used_options(st.session_state[widget_key("families")]):
-        if name in NUMBERS:
-            _show_number(name, defaults[name], options)
-        else:
-            _show_choice(name, name.replace("_", " "))
-    _show_choice("strength_per", "Strength of each")
-    _show_choice("split_by", "Memory is split by")
-    _show_choice("strength_kind", "Meaning of the strength")
-    st.selectbox("Device", ["auto", "cpu", "cuda", "mps"], key=widget_key("device"), accept_new_options=True, **options)
-
-
-def _show_number(name: str, default: float, options: dict[str, Any]) -> None:
-    """Show a field of RunConfig that is a number; empty means the default."""
-    limits: dict[str, Any] = {"min_value": 0, "step": 1}
-    if name in FRACTIONS:
-        limits = {"min_value": 0.0, "step": 0.01, "format": "%g"}
-    help = MEANINGS[name] if MEANINGS[name] != LABELS[name] else None
-    has_no_effect = name == "snap_splits" and not st.session_state[widget_key("snap_every")]
-    texts: dict[str, Any] = {"placeholder": f"{default:g}", "help": help, "disabled": has_no_effect}
-    st.number_input(LABELS[name], value=None, key=widget_key(name), **texts, **limits, **options)

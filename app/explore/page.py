@@ -1,47 +1,69 @@
-"""The page Explore. The results of a sweep are computed before the form in the sidebar, because users wait for them."""
+"""The page Explore: the workbench, which the feed keeps up to date, and the form that launches sweeps."""
 
 from typing import Any
 
-import components
 import runner_process
 import session
 import streamlit as st
-from export_menu import show_export_menu
+from export_menu import show_export_dialog
+from paper.run_this import show_question
 
-from explore.example import show_example
-from explore.launch import launch, show_launch_panel
-from explore.sweep_controls import choose_sweep, choose_view, show_link_to_lens, show_stop_or_resume
+from explore.component import show_workbench
+from explore.launch import show_launch_panel
+from explore.source_choice import FILES, chosen_source, offered_sources, opened_files, read_sources, show_file_dialog
+from explore.sources import Source
+from explore.sweep_controls import choose_view, stop_or_resume
 from explore.sweep_results import show_results
-from mgem_core.paper.presets import PRESETS
+from explore.training import handle_trigger
+from mgem_core.analysis.aggregate import View
 from mgem_core.store import Store
 
-
-def show_welcome(store: Store) -> None:
-    """Introduce the tool and offer the quick look, for a store without sweeps."""
-    st.title("What does it cost to remember?")
-    st.markdown(
-        "A network that learns one task after another forgets the earlier ones. **GEM** restricts every update so that it "
-        "does not harm past tasks; **mGEM** applies this restriction to each module of the network and each part of the "
-        "memory separately. Train a few dozen small networks, and watch the trade-off between keeping old tasks and "
-        "learning new ones."
-    )
-    title, description, spec = PRESETS["quick-look"]
-    label = f"Run the quick look: {len(spec.runs())} short runs, about a minute"
-    st.button(label, type="primary", on_click=launch, args=(store, spec, title))
-    st.caption(f"{description}. Or choose your own settings on the left.")
-    show_example()
-    components.preload_plotly()
+MORE = "More figures of the trained runs"
+MORE_SECONDS = 2.0  # between updates while runs train
 
 
-def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
-    """Show a sweep with its controls and live results; return its id."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        sweep = choose_sweep(sweeps)
-        counts = store.counts(sweep)  # read once, so that the button and the polling agree
-        show_stop_or_resume(store, sweep, counts)
-        if session.all_ended(counts):
-            show_link_to_lens(store, sweep)
-        export_place = st.container(width="content")
+def show_source(store: Store) -> Source:
+    """Show a source in the workbench; return it."""
+    sources = read_sources(store)
+    source = chosen_source(store, sources)
+    counts = read_counts(store, source)  # read once, so that the button and the check for changes agree
+    has_runs = source.sweep is not None or bool(source.runs)
+    bar: dict[str, Any] = {
+        **{"sources": offered_sources(sources, source.key), "source": source.key, "canExport": has_runs},
+        "action": stop_or_resume(store, source.sweep, counts) if source.sweep is not None and counts else None,
+    }
+
+    def handle(name: str, value: Any) -> None:
+        handle_trigger(store, source, name, value)
+
+    if messages := opened_files(source):
+        bar |= {
+            "sources": [(FILES, messages[0]["title"]), *bar["sources"]],
+            "source": FILES,
+            "canExport": False,
+            "action": None,
+        }
+        show_workbench(FILES, "", bar, handle, messages)
+        return source
+    show_workbench(source.key, f"{store.version()[0]}", bar, handle)
+    view = show_more(store, source.sweep, counts) if source.sweep is not None else View()
+    if has_runs:
+        show_export_dialog(store, source.sweep, view, list(source.runs) or None)
+    follow_changes(store, source, counts)
+    return source
+
+
+def read_counts(store: Store, source: Source) -> dict[str, int]:
+    return {} if source.sweep is None else store.counts(source.sweep)
+
+
+def show_more(store: Store, sweep: int, counts: dict[str, int]) -> View:
+    """Offer the other figures of a sweep; they are drawn, and updated while runs train, only if the user wants them."""
+    if "plots" in st.query_params:  # an old link to these figures
+        st.session_state.setdefault("more", True)
+        session.put_in_url("more", ["true"])  # so that a copied link shows them, too
+    if not st.toggle(MORE, key="more", bind="query-params"):
+        return View()
     view, plots = choose_view(store, sweep)
     is_active = not session.all_ended(counts)
 
@@ -50,17 +72,34 @@ def show_sweep(store: Store, sweeps: dict[int, dict[str, Any]]) -> int:
         session.rerun_if_replaced(store)
         if not store.run_ids(sweep):  # deleted on another page
             st.rerun()
-        show_results(store, sweep, view, plots)
-        if is_active and session.all_ended(store.counts(sweep)):
-            session.queue_toast("The sweep has ended.")
-            st.rerun()
+        with session.lagging(is_active):
+            show_results(store, sweep, view, plots)
 
-    st.fragment(show_current_results, run_every=1.0 if is_active else None)()
-    if not is_active:
-        session.rerun_when_changed(store, "counts of an ended sweep", lambda: (sweep, store.counts(sweep)))
-    with export_place:
-        show_export_menu(store, sweep, view)
-    return sweep
+    st.fragment(show_current_results, run_every=MORE_SECONDS if is_active else None)()
+    return view
+
+
+def follow_changes(store: Store, source: Source, counts: dict[str, int]) -> None:
+    """Run the page again when a sweep is added or removed, or when the runs of this one start or end.
+
+    This draws nothing: the feed updates the workbench.
+    """
+    before, state = st.session_state.get("shown state"), (source.key, describe_state(counts))
+    st.session_state["shown state"] = state
+    if before == (source.key, "active") and state[1] != "active":
+        st.toast("The sweep has ended.")
+
+    def read() -> Any:
+        return list(session.read_sweeps(store)), describe_state(read_counts(store, source))
+
+    session.rerun_when_changed(store, "state of the sweeps", read, (list(session.read_sweeps(store)), state[1]))
+
+
+def describe_state(counts: dict[str, int]) -> str:
+    """Return whether runs are active, were stopped, or have all finished: the button next to the sweep depends on it."""
+    if not session.all_ended(counts):
+        return "active"
+    return "stopped" if counts.get("cancelled") or counts.get("failed") else "finished"
 
 
 @session.explain_errors
@@ -68,14 +107,13 @@ def show_page() -> None:
     store = session.get_store()
     session.show_toast()
     session.show_notices()
-    sweep = None
-    if sweeps := session.read_sweeps(store):
-        sweep = show_sweep(store, sweeps)
-    else:
-        show_welcome(store)
-        session.rerun_when_changed(store, "has sweeps", lambda: bool(session.read_sweeps(store)))
+    with st.sidebar, st.container(key="sidebar"):
+        st.html("<span></span>")  # so that the sidebar has its width before the form, which takes longer, is there
+    source = show_source(store)
     with st.sidebar:
-        show_launch_panel(store, sweep)
+        show_launch_panel(store, source.sweep)
+    show_question(store)
+    show_file_dialog(source)
     if "runner woken" not in st.session_state:
         st.session_state["runner woken"] = True
         runner_process.wake_runner()

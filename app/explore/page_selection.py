@@ -1,4 +1,4 @@
-"""The runs on the page. A session reads their frames once for all plots, and again after a change of the store."""
+"""The runs on the page. Their frames are read once for all plots and sessions, and again after a change of the store."""
 
 from dataclasses import dataclass
 from typing import Any, cast

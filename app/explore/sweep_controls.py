@@ -1,4 +1,4 @@
-"""The controls above a sweep's results: choice of the sweep, stop and resume, choice of the view."""
+"""The controls of a sweep: stop or resume, and the choice of the view of its other figures."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,16 +6,14 @@ from typing import Any
 import runner_process
 import session
 import streamlit as st
-from text import benchmark_title, quote
+from text import benchmark_title
 
 from explore.page_selection import select_sweep
-from explore.selection import clear_selection
 from mgem_core.analysis.aggregate import Axes, Cells, Difference, Errors, Gradient, Measure, View, default_baseline
 from mgem_core.figures import sweep_plots
 from mgem_core.store import Store
 from mgem_core.text import pluralize
 
-STOP_WIDTH = 90  # pixels
 GRADIENTS: dict[Gradient, str] = {"full": "training set", "batch": "batch"}
 AXES: dict[Axes, str] = {"unit": "per ‖z‖", "raw": "raw", "cosine": "cosine"}
 ERRORS: dict[Errors, str] = {"between": "over seeds", "within": "within seeds", "seeds": "every seed", "none": "none"}
@@ -33,64 +31,26 @@ DIFFERENCES: dict[Difference, str] = {
 IN_URL: dict[str, Any] = {"bind": "query-params"}
 
 
-def choose_sweep(sweeps: dict[int, dict[str, Any]]) -> int:
-    """Let the user choose a sweep; the default is the one in the URL, or the newest."""
-    in_url = st.query_params.get("sweep", "")
-    sweep = session.parse_id(in_url, "s")
-    if sweep not in sweeps:
-        sweep = next(iter(sweeps))
-        if in_url:
-            st.warning(f"There is no sweep {quote(in_url)} in this store; this is the newest one.")
-    if in_url != f"s{sweep}":
-        session.put_in_url("sweep", [f"s{sweep}"])
-    st.session_state["sweep"] = sweep
-
-    def follow_choice() -> None:
-        session.put_in_url("sweep", [f"s{st.session_state['sweep']}"])
-        clear_selection()
-
-    def title(sweep: int) -> str:
-        return f"{sweeps[sweep]['name']} · s{sweep} · {pluralize(sweeps[sweep]['runs'], 'run')}"
-
-    options: dict[str, Any] = {"format_func": title, "key": "sweep", "on_change": follow_choice}
-    st.selectbox("Sweep", list(sweeps), label_visibility="collapsed", **options)
-    return sweep
+def stop_sweep(store: Store, sweep: int) -> None:
+    store.cancel(store.run_ids(sweep))
+    session.queue_toast("Stopping. Finished runs keep their results.")
 
 
-@session.explain_errors
-def _stop(store: Store, sweep: int) -> None:
-    if store.is_current():
-        store.cancel(store.run_ids(sweep))
-        session.queue_toast("Stopping. Finished runs keep their results.")
-
-
-@session.explain_errors
 def resume_sweep(store: Store, sweep: int) -> None:
-    if store.is_current():
-        store.resume(store.run_ids(sweep))
-        runner_process.wake_runner()
+    store.resume(store.run_ids(sweep))
+    runner_process.wake_runner()
 
 
-def show_stop_or_resume(store: Store, sweep: int, counts: dict[str, int]) -> None:
-    """Show a button to stop or resume the runs; its place has a fixed width, so that nothing moves when they end."""
-    options: dict[str, Any] = {"args": (store, sweep), "width": "stretch"}
-    with st.container(width=STOP_WIDTH, horizontal_alignment="center"):
-        if counts["running"] or counts["queued"]:
-            help = "Cancel the runs that have not ended. Finished runs keep their results."
-            st.button("Stop", on_click=_stop, help=help, **options)
-        elif stopped := counts["cancelled"] + counts["failed"]:
-            help = f"Continue the runs that were stopped or failed: {pluralize(stopped, 'run')}."
-            st.button("Resume", on_click=resume_sweep, help=help, **options)
-        else:
-            st.markdown("Finished", width="content")
-
-
-def show_link_to_lens(store: Store, sweep: int) -> None:
-    """Show a link to the recorded steps of a sweep, if it has any; the page Lens finds the other seeds itself."""
-    if recorded := store.runs_with_snapshots(sweep=sweep):
-        help = "Drag modules, splits and strengths at the steps that these runs recorded."
-        query = {"of": f"r{recorded[0]}"}
-        st.page_link(session.LENS_PAGE, label="Open in Lens →", help=help, query_params=query, width="content")
+def stop_or_resume(store: Store, sweep: int, counts: dict[str, int]) -> dict[str, str] | None:
+    """Return the button that stops or resumes the runs: its name, title and help; None if all have finished."""
+    others = len(store.requested_with_other_code(sweep=sweep)) if counts["queued"] else 0
+    if counts["running"] or counts["queued"] > others:
+        help = "Cancel the runs that have not ended. Finished runs keep their results."
+        return {"name": "stop", "title": "Stop", "help": help}
+    if stopped := counts["cancelled"] + counts["failed"] + others:
+        help = f"Continue the runs that were stopped, failed, or wait for other code: {pluralize(stopped, 'run')}."
+        return {"name": "resume", "title": "Resume", "help": help}
+    return None
 
 
 def choose_view(store: Store, sweep: int) -> tuple[View, list[str]]:

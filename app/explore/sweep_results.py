@@ -1,51 +1,39 @@
-"""The results of a sweep, during and after training: progress, plots, comparisons in sentences, and the table."""
+"""More figures of a sweep, during and after training: plots, comparisons in sentences, and the table."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
-from urllib.parse import urlencode
 
 import components
 import pandas as pd
-import runner_process
 import session
 import streamlit as st
-from text import abbreviate, escape_markdown
+from text import escape_markdown
 
 from explore.configuration_table import table_columns, table_rows
 from explore.page_selection import PageSelection, select_sweep
 from explore.selection import mark_rows, select_points
-from explore.sweep_controls import resume_sweep
 from explore.verdicts import show_verdicts
 from mgem_core import UsageError
 from mgem_core.analysis.aggregate import View
-from mgem_core.analysis.progress import SweepProgress, sweep_progress
 from mgem_core.figures import FIGURES, Figure, PlainFigure, mark_points
 from mgem_core.figures.style import line_styles
 from mgem_core.learners import METHOD_OF_FAMILY, shares_network
-from mgem_core.runner.work import default_workers
-from mgem_core.store import Store, describe_waiting
-from mgem_core.text import duration, name_seeds, pluralize
+from mgem_core.store import Store
+from mgem_core.text import name_seeds
 
-MOST_ERRORS = 3  # number of errors shown without a click
 PLOT_HEIGHT = 420  # pixels, unless the figure sets its height
 PLOT_WIDTH = 320  # pixels; narrower plots are stacked
 
 
 def show_results(store: Store, sweep: int, view: View, plots: list[str]) -> None:
     selection = select_sweep(store, sweep, view)
-    runs, points = selection.all_runs(), selection.points()
+    points = selection.points()
     if view.gradient == "full" and points["y"].isna().all() and points["x"].notna().any():
         st.info("An older version measured these runs on the batch alone, so the frontier shows the batch's gradient.")
         selection = select_sweep(store, sweep, replace(view, gradient="batch"))
         points = selection.points()
     selected, marked = (session.url_selection(name, set(points["key"])) for name in ("chosen", "marked"))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        with st.container():
-            show_progress(store, sweep, runs)
-        with st.container(width="content"):
-            show_share_menu()
     grid = st.grid(2, min_column_width=PLOT_WIDTH)
     for name in plots:
         with grid.cell():
@@ -108,52 +96,3 @@ def show_table(selection: PageSelection, points: pd.DataFrame, selected: list[st
     components.show_table(
         table_columns(points), table_rows(shown, line_styles(points)), "table", description, marked, mark_rows
     )
-
-
-def show_progress(store: Store, sweep: int, runs: pd.DataFrame) -> None:
-    """Show the progress bar and the errors."""
-    progress = sweep_progress(store, sweep)
-    st.progress(progress.share, " · ".join(describe_progress(progress, lambda: store.counts()["running"] > 0)))
-    others = len(store.requested_with_other_code(sweep=sweep)) if progress.counts["queued"] else 0
-    if others:
-        show_other_code(store, sweep, others)
-    if progress.ended + others < progress.total:
-        runner_process.keep_runner_alive()
-    errors = [
-        f"{escape_markdown(str(error))} ({abbreviate([f'r{run}' for run in failed['id']], 8)})"
-        for error, failed in runs.dropna(subset=["error"]).groupby("error")
-    ]
-    for sentence in errors[:MOST_ERRORS]:
-        st.warning(sentence)
-    if rest := errors[MOST_ERRORS:]:
-        st.expander(f"{pluralize(len(rest), 'more error')}").markdown("\n\n".join(rest))
-
-
-def show_other_code(store: Store, sweep: int, count: int) -> None:
-    """Say that some runs wait for other code, for example after an update, and offer to request them again."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.warning(f"{describe_waiting(count)}.")
-        st.button("Request them again", on_click=resume_sweep, args=(store, sweep))
-
-
-def describe_progress(progress: SweepProgress, others_are_training: Callable[[], bool]) -> list[str]:
-    """Return the phrases above the progress bar; `others_are_training` is called only if no run of this sweep trains."""
-    counts, workers = progress.counts, default_workers()
-    phrases = [f"**{counts['finished']} of {progress.total} runs**"]
-    if progress.ended < progress.total:
-        seconds, rate = progress.seconds_left(workers), progress.runs_per_minute(workers)
-        if not counts["running"] and others_are_training():
-            phrases.append("waiting for a free worker")
-        elif seconds is not None:
-            phrases += [f"{duration(seconds)} left", f"{rate:.0f} runs per minute"]
-        else:
-            phrases.append(f"{counts['running']} training" if counts["running"] else "starting workers …")
-    return phrases + [f"{counts[status]} {status}" for status in ("failed", "diverged", "cancelled") if counts[status]]
-
-
-def show_share_menu() -> None:
-    """Show a link to this view; it is part of the results, because it contains what is selected in them."""
-    with st.popover("Share"):
-        st.markdown("This link shows the same view to anyone who can reach this server:")
-        address = f"{(st.context.url or '').split('?')[0]}?{urlencode(session.url_parameters(), doseq=True)}"
-        st.code(address, language=None, wrap_lines=True)

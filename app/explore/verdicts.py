@@ -6,6 +6,7 @@ import streamlit as st
 from text import escape_markdown
 
 from explore.page_selection import PageSelection
+from explore.trained_verdicts import FEW_SEEDS, seeds_to_add
 from mgem_core.analysis import aggregate, paired
 from mgem_core.analysis.aggregate import Axes
 from mgem_core.analysis.paired import Verdict
@@ -14,8 +15,6 @@ from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
 from mgem_core.text import pluralize
 
-FEW_SEEDS = 3  # that one click adds if there are too few for a comparison
-MOST_ADDED = 24  # seeds that one click adds at most
 LEARNED: dict[Axes, str] = {"unit": "learned at equal retention, per ‖z‖, %", "raw": "learned at equal retention, raw, %"}
 LEARNED["cosine"] = "learned at equal retention, cosines, %"
 COLUMNS = {  # estimates of a verdict → titles of the table's columns, after the two of `LEARNED`
@@ -58,13 +57,6 @@ def show_verdicts(selection: PageSelection) -> None:
     st.markdown(f"{finished} finished in every configuration. {SEEDS_NEEDED}")
     if rows["seed"].nunique() < LEAST_SEEDS:
         _show_add_button(store, selection.sweep, FEW_SEEDS)
-
-
-def seeds_to_add(verdicts: list[Verdict]) -> int:
-    """Return how many more seeds the difference that is nearest to significance needs; 0 if it needs too many."""
-    needed = [verdict.seeds_needed for verdict in verdicts if not verdict.significant and verdict.main]
-    more = [number - len(verdicts[0].seeds) for number in needed if number]
-    return min([number for number in more if 0 < number <= MOST_ADDED], default=0)
 
 
 def _show_add_button(store: Store, sweep: int | None, count: int, help: str | None = None) -> None:

@@ -17,6 +17,13 @@ INTRODUCTION = (
     "uses a closed form, which corrects g for each memory gradient as if it were the only one."
 )
 
+# On a phone, the picture comes before the introduction.
+STYLE = """
+@media (max-width: 640px) {
+  .st-key-geometry-page > [data-testid=stLayoutWrapper]:has(> .st-key-geometry-introduction) { order: 1 }
+}
+"""
+
 
 def read_start() -> dict[str, Any]:
     """Read the state from the URL; if it is invalid, show a message and start with the defaults."""
@@ -31,8 +38,11 @@ def show_page() -> None:
     session.show_toast()
     session.show_notices()
     st.title("The geometry of gradient restriction")
-    st.markdown(INTRODUCTION)
-    show_geometry(methods(), [preset._asdict() for preset in PRESETS], read_start(), "geometry")
+    st.html(f"<style>{STYLE}</style>")
+    with st.container(key="geometry-page"):
+        with st.container(key="geometry-introduction"):
+            st.markdown(INTRODUCTION)
+        show_geometry(methods(), [preset._asdict() for preset in PRESETS], read_start(), "geometry")
 
 
 show_page()

@@ -19,6 +19,7 @@ from mgem_core.analysis.paired import LEAST_SEEDS, Verdict
 from mgem_core.config.sweeps import missing_data
 from mgem_core.figures import FIGURES, FORMATS, PlainFigure, cones, samples
 from mgem_core.figures.paper_files import figure_file, figure_file_name, figure_formats
+from mgem_core.figures.paper_findings import figure_finding
 from mgem_core.figures.published_selection import select_published
 from mgem_core.paper import published
 from mgem_core.paper.presets import PRESETS
@@ -27,28 +28,45 @@ from mgem_core.text import pluralize
 from paper.run_this import ask_to_run
 
 PLOT_HEIGHT = 420  # pixels, unless a figure says otherwise
+FIRST = "Figure 2"  # the tab that is open first
 RESTRICTED = {"always": "every step restricted", "violation": "steps restricted only on conflict"}
 AS_IN_PAPER: dict[Axes, str] = {"unit": AXES["unit"], "raw": "raw, as in the paper"}
 
 
+TAB_NAMES = {about.title.partition(" · ")[0]: name for name, about in PAPER_FIGURES.items()}  # tab → figure
+
+
+def show_figures() -> None:
+    """Show a tab per figure; only the open one is drawn. It is in the URL."""
+    tabs = st.tabs(list(TAB_NAMES), key="figure", default=FIRST, on_change="rerun", bind="query-params")
+    for name, tab in zip(TAB_NAMES.values(), tabs, strict=True):
+        if tab.open:
+            with tab:
+                show_figure(name)
+
+
+def open_figure(name: str) -> None:
+    """Open the tab of a figure; a callback."""
+    st.session_state["figure"] = next(tab for tab, figure in TAB_NAMES.items() if figure == name)
+
+
 def show_figure(name: str) -> None:
-    """Show a figure of the paper with its caption, or say that this version has no results for it."""
+    """Show a figure of the paper: what it finds, the picture and its caption; or say that there are no results for it."""
     about = PAPER_FIGURES[name]
-    st.subheader(about.title)
-    st.caption(escape_markdown(about.caption))
+    st.markdown(f"**{escape_markdown(about.title.partition(' · ')[2])}.** {escape_markdown(figure_finding(name))}")
     if not about.shown_by:
         {"figure-1": show_cones, "figure-5": show_samples}[name](name)
     elif published.read(name)[0].empty:
         st.info("This version has no results for this figure.")
     else:
         show_published(name)
+    st.caption(escape_markdown(f"The paper's figure: {about.caption}"))
     show_run_buttons(name)
 
 
 def show_cones(name: str) -> None:
     drawn = cones.screen()
     components.show_plot(drawn, name, cones.in_words(), height=drawn["layout"]["height"])
-    st.caption(cones.in_words())
     show_export_menu(name, View())
 
 
@@ -98,18 +116,19 @@ def draw(name: str, version: int, view: View) -> Drawn:
 def show_published(name: str) -> None:
     """Show the figure, the comparisons of its lines, and the export menu."""
     about = PAPER_FIGURES[name]
-    figure, view = FIGURES[about.shown_by], View(axes=_choose_axes(name)) if about.has_axes else View()
+    figure, picture = FIGURES[about.shown_by], st.container()  # the picture is above its control
+    view = View(axes=_choose_axes(name)) if about.has_axes else View()
     try:
         plain, subtitle, verdicts = draw(name, published.version(name), view)
     except UsageError as error:
         st.info(escape_markdown(f"{str(error)[:1].upper()}{str(error)[1:]}"))
         return
-    st.caption(escape_markdown(f"Ours: {scale_in_words(published.read(name)[0])}."))
-    st.markdown(escape_markdown(subtitle))
     height = plain["layout"].get("height", PLOT_HEIGHT)
-    components.show_plot(plain, name, f"{figure.title}: {subtitle}", revision=view.axes, height=height)
-    show_verdicts(verdicts)
+    with picture:
+        components.show_plot(plain, name, f"{figure.title}: {subtitle}", revision=view.axes, height=height)
+    st.caption(escape_markdown(f"{subtitle}. Ours: {scale_in_words(published.read(name)[0])}."))
     show_export_menu(name, view)
+    show_verdicts(verdicts)
 
 
 def show_export_menu(name: str, view: View) -> None:
@@ -152,8 +171,9 @@ def show_verdicts(verdicts: list[Verdict]) -> None:
         shared = pluralize(seeds, "seed") if seeds else "no seed"
         st.markdown(f"All configurations share {shared}; at least {LEAST_SEEDS} are needed to compare them.")
         return
-    st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))
-    st.expander("All differences").markdown(differences_table(verdicts))
+    with st.expander("All differences"):
+        st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))
+        st.markdown(differences_table(verdicts))
 
 
 def show_run_buttons(name: str) -> None:

@@ -1,4 +1,4 @@
-"""The rows of a table of the paper: printed numbers, results that come with the tool, and the user's runs."""
+"""A table of the paper with a row per method: the printed numbers, ours or those of the user's runs, and differences."""
 
 import math
 from collections.abc import Sequence
@@ -13,40 +13,37 @@ from mgem_core.paper.tables import MEASURES, Row, Scale, Table
 from mgem_core.text import MISSING, mean_and_error, strength
 
 DAGGER = "†"
-COLUMNS: list[dict[str, Any]] = [
-    {"name": "method", "title": "method", "kind": "text"},
-    {"name": "source", "title": "numbers", "kind": "text", "help": "the paper, our results, or your runs"},
-    *(
+
+
+def columns(source: str) -> list[dict[str, Any]]:
+    """Return the columns of the table: of each measure the paper's mean, that of this source, and the difference."""
+    of_measures = [
         column
         for name in MEASURES
         for column in (
-            {"name": name, "title": name.upper(), "kind": "number", "help": "mean ± standard error over seeds"},
-            {
-                "name": f"{name}_difference",
-                "title": "− paper",
-                "kind": "number",
-                "help": f"{name.upper()} minus the paper's",
-            },
+            {"name": f"{name}_paper", "title": f"{name.upper()} paper", "help": "as printed"},
+            {"name": name, "title": source, "help": f"{name.upper()}, mean ± standard error over seeds"},
+            {"name": f"{name}_difference", "title": "difference", "help": f"{name.upper()} minus the paper's"},
         )
-    ),
-    {"name": "q", "title": "q", "kind": "number", "help": "memory strength"},
-    {"name": "lr", "title": "lr", "kind": "number", "help": "learning rate"},
-    {"name": "seeds", "title": "seeds", "kind": "number", "help": "number of seeds in the means"},
-    {"name": "run", "title": "", "kind": "action"},
-]
+    ]
+    settings = [
+        {"name": "q", "title": "q", "help": "memory strength"},
+        {"name": "lr", "title": "lr", "help": "learning rate"},
+        {"name": "seeds", "title": "seeds", "help": "number of seeds in the means"},
+    ]
+    numbers = [{**column, "kind": "number"} for column in (*of_measures, *settings)]
+    return [{"name": "method", "title": "method", "kind": "text"}, *numbers, {"name": "run", "title": "", "kind": "action"}]
 
 
-def table_rows(table: Table, scale: Scale, entries: Sequence[Entry], can_run: bool) -> list[dict[str, Any]]:
-    """Return a row per entry; the first row of each method has the button that runs it."""
-    rows, with_button = [], set()
-    for entry in entries:
-        label = entry.row.label
-        cells = {**_cells(entry), "run": {"text": ""}}
-        if label not in with_button:
-            with_button.add(label)
-            cells["run"] = {"text": "Run this", "label": f"Run {label}", "disabled": not can_run}
-        color = of_family(family(_config_label(table, scale, entry.row))).color
-        rows.append({"key": f"{label}/{entry.source}", "color": color, "cells": cells})
+def table_rows(table: Table, scale: Scale, entries: Sequence[Entry], source: str, can_run: bool) -> list[dict[str, Any]]:
+    """Return a row per method, with the paper's numbers, those of the source, and a button that runs it."""
+    found = {(entry.row.label, entry.source): entry for entry in entries}
+    rows = []
+    for row in table.rows:
+        printed, ours = (found.get((row.label, one), Entry(row, one, {}, {}, None)) for one in (PAPER, source))
+        run = {"text": "Run", "label": f"Run {row.label}", "disabled": not can_run}
+        color = of_family(family(_config_label(table, scale, row))).color
+        rows.append({"key": row.label, "color": color, "cells": {**_cells(printed, ours), "run": run}})
     return rows
 
 
@@ -56,24 +53,27 @@ def _config_label(table: Table, scale: Scale, row: Row) -> str:
     return SweepSpec(base=table.scale(scale), grid=fields).runs()[0].label
 
 
-def _cells(entry: Entry) -> dict[str, Any]:
-    config = entry.result.config if entry.result else None
-    q = strength_of(entry)
-    is_flagged = bool(entry.row.note) and entry.source == PAPER
+def _cells(printed: Entry, ours: Entry) -> dict[str, Any]:
+    config = ours.result.config if ours.result else None
+    q = strength_of(ours)
+    is_flagged = bool(printed.row.note) and bool(printed.cells)
+    seeds = len(ours.result.seeds) if ours.result else None
     cells: dict[str, Any] = {
-        "method": {"text": entry.row.label + (f" {DAGGER}" if is_flagged else "")},
-        "source": {"text": entry.source or MISSING},
+        "method": {"text": printed.row.label + (f" {DAGGER}" if is_flagged else "")},
         "q": {"text": strength(q), "value": q if isinstance(q, float) else None},
         "lr": {"text": f"{config.lr:g}" if config else MISSING, "value": config.lr if config else None},
-        "seeds": {"text": str(len(entry.result.seeds)), "value": len(entry.result.seeds)}
-        if entry.result
-        else {"text": MISSING, "value": None},
+        "seeds": {"text": MISSING if seeds is None else str(seeds), "value": seeds},
     }
     for name in MEASURES:
-        mean, error = entry.cells.get(name, (None, None))
-        cells[name] = {"text": mean_and_error(mean, error), "value": mean}
-        cells[f"{name}_difference"] = _difference_cell(entry.differences.get(name))
+        cells[f"{name}_paper"] = _mean_cell(printed, name)
+        cells[name] = _mean_cell(ours, name)
+        cells[f"{name}_difference"] = _difference_cell(ours.differences.get(name))
     return cells
+
+
+def _mean_cell(entry: Entry, name: str) -> dict[str, Any]:
+    mean, error = entry.cells.get(name, (None, None))
+    return {"text": mean_and_error(mean, error), "value": mean}
 
 
 def _difference_cell(found: Difference | None) -> dict[str, Any]:

@@ -7,12 +7,10 @@ import pandas as pd
 import streamlit as st
 from text import abbreviate, escape_markdown, field_title
 
-from mgem_core.figures.style import RUNS
 from runs import run_list
-from runs.run_list import Row, run_row, select_runs
+from runs.run_list import MOST_CURVES, Row, run_colors, run_row, select_runs
 from runs.selected_runs import format_value
 
-MOST_CURVES = 8  # the number of distinct colours
 MOST_ERRORS = 3
 MEASURES = ("acc", "fwd", "bwd")
 
@@ -21,7 +19,7 @@ def show_comparison(runs: list[Row]) -> None:
     st.subheader(f"{len(runs):,} runs")
     show_errors(runs)
     differing, shared = compare_fields(runs)
-    columns, rows = comparison_table(runs, differing, RUNS[:MOST_CURVES])
+    columns, rows = comparison_table(runs, differing)
     description = "Results of the selected runs, and the settings in which they differ. Select one to see its details."
     components.show_table(columns, rows, "comparison", description, (), lambda keys: select_runs(keys[-1:]))
     with st.expander(f"Settings that all runs share ({len(shared)})"):
@@ -50,20 +48,20 @@ def compare_fields(runs: Sequence[Row]) -> tuple[list[str], list[str]]:
     return [name for name in values if len(values[name]) > 1], [name for name in values if len(values[name]) == 1]
 
 
-def comparison_table(runs: Sequence[Row], differing: Sequence[str], colors: Sequence[str]) -> tuple[list[Row], list[Row]]:
-    """Return columns and rows: results, then differing fields; the first runs get these colours."""
+def comparison_table(runs: Sequence[Row], differing: Sequence[str]) -> tuple[list[Row], list[Row]]:
+    """Return columns and rows: results, then differing fields; runs have the colours of their curves."""
     fields = [name for name in differing if name != "method"]  # the label contains the method
     results = [column for column in run_list.COLUMNS if column["name"] in ("run", "label", "status", "seconds", *MEASURES)]
     texts = {name for name in fields if any(isinstance(run["config"].get(name), str) for run in runs)}
     columns = results + [
         {"name": name, "title": field_title(name), "kind": "text" if name in texts else "number"} for name in fields
     ]
-    rows = []
-    for number, run in enumerate(runs):
-        row = run_row(run, None)
+    rows, colors = [], run_colors([f"r{run['id']}" for run in runs])
+    for run in runs:
+        row = run_row(run, None, colors)
         cells = {column["name"]: row["cells"][column["name"]] for column in results}
         for name in fields:
             value = run["config"].get(name)
             cells[name] = {"text": format_value(value), "value": value if isinstance(value, int | float) else None}
-        rows.append({**row, "color": colors[number] if number < len(colors) else None, "cells": cells})
+        rows.append({**row, "cells": cells})
     return columns, rows

@@ -10,13 +10,12 @@ import streamlit as st
 from text import escape_markdown
 
 from mgem_core.analysis import frames
-from mgem_core.figures.curves import draw_curves
 from mgem_core.figures.matrices import heat_maps
+from mgem_core.figures.run_curves import draw_curves, mark_tasks
 from mgem_core.store import ENDED, Store
 from mgem_core.text import MISSING, tasks_in_order
 
-PLOT_WIDTH = 320  # plots that would be narrower (in pixels) are stacked
-MOST_NAMES = 4  # the most runs with a legend; more names would leave no room for the curves
+PLOT_HEIGHT, PLOT_WIDTH = 280, 320  # plots that would be narrower (in pixels) are stacked
 MATRICES_IN_ROW = 4
 QUANTITIES = {"loss": "loss", "violated": "violated constraints (%)", "ms": "time per step (ms)"}
 
@@ -31,6 +30,8 @@ def show_curves(store: Store, runs: dict[str, dict[str, Any]], matrices: dict[st
         st.info("Curves appear after the first steps." if is_active else no_steps)
         return
     figures = {title: draw_curves(series, name, title, iterations) for name, title in QUANTITIES.items()}
+    for figure in figures.values():
+        mark_tasks(figure, list(iterations.values()))
     if is_wide_range(pd.concat([frame["loss"] for frame in series.values() if len(frame)])):
         figures["loss"].update_yaxes(type="log")
     accuracies = {name: mean_accuracies(R) for name, R in matrices.items()}
@@ -40,10 +41,10 @@ def show_curves(store: Store, runs: dict[str, dict[str, Any]], matrices: dict[st
     figures["mean accuracy so far (%)"] = over_tasks
     grid = st.grid(2, min_column_width=PLOT_WIDTH)
     for number, (title, figure) in enumerate(figures.items()):
-        figure.update_layout(showlegend=1 < len(runs) <= MOST_NAMES).update_yaxes(title_text=title)
+        figure.update_layout(showlegend=False).update_yaxes(title_text=title)
         description = f"{title} of {', '.join(runs)}"
         with grid.cell():
-            components.show_plot(figure, f"curve {number}", description, height=320, revision=" ".join(runs))
+            components.show_plot(figure, f"curve {number}", description, height=PLOT_HEIGHT, revision=" ".join(runs))
 
 
 def read_steps(store: Store, run: int) -> pd.DataFrame:

@@ -20,7 +20,7 @@ def choose_filter(store: Store, sweeps: Sweeps) -> tuple[str, RunFilter]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         which = st.radio("List", ["Runs", "Sweeps"], horizontal=True, key="list", width="content", **in_url)
         example = "r12, GEM, rotations, failed …" if which == "Runs" else "s3, a name …"
-        options: dict[str, Any] = {"type": "search", "live": True, "placeholder": example, "width": 240}
+        options: dict[str, Any] = {"type": "search", "live": True, "placeholder": example, "width": 160}
         text = st.text_input("Find", key="find", **options, **in_url) or ""
         sweep = find_selected_sweep(sweeps)
         if which == "Sweeps":
@@ -28,7 +28,7 @@ def choose_filter(store: Store, sweeps: Sweeps) -> tuple[str, RunFilter]:
         show_sweep_filter(sweeps)
         benchmark, benchmarks = None, session.read_once("benchmarks", store, None, store.benchmarks)
         if len(benchmarks) > 1:
-            options = {"index": None, "placeholder": "All benchmarks", "width": 220}
+            options = {"index": None, "placeholder": "All benchmarks", "width": 190}
             benchmark = st.selectbox("Benchmark", benchmarks, key="benchmark", **options, **in_url)
         statuses = st.pills("Status", STATUSES, selection_mode="multi", key="status", **in_url)
     st.session_state["last filter"] = {name: st.session_state[name] for name in FILTERS if name in st.session_state}
@@ -71,7 +71,7 @@ def show_sweep_filter(sweeps: Sweeps) -> None:
         key="sweep filter",
         on_change=lambda: st.session_state.update({"selected sweep": st.session_state["sweep filter"]}),
         placeholder="All sweeps",
-        width=220,
+        width=170,
     )
 
 

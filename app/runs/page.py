@@ -7,13 +7,20 @@ import session
 import streamlit as st
 
 from mgem_core.store import RunFilter, Store
-from runs.comparison import MOST_CURVES
 from runs.filters import choose_filter, find_selected_runs
 from runs.run_actions import show_run_actions
 from runs.run_detail import show_selected_runs
-from runs.run_list import show_run_list
+from runs.run_list import MOST_CURVES, show_run_list
 from runs.sweep_actions import show_store_size, show_sweep_actions
 from runs.sweep_list import show_sweep_list
+
+REFRESH_SECONDS = 2.0  # between updates while runs train
+# On a phone, the list comes first and its filters below it.
+STYLE = """
+@media (max-width: 640px) {
+  .st-key-runs-list > [data-testid=stLayoutWrapper]:has(> .st-key-runs-filters) { order: 1 }
+}
+"""
 
 
 def show_empty_store() -> None:
@@ -46,7 +53,7 @@ def show_list(store: Store, which: str, run_filter: RunFilter, selected: list[di
         if _selection(store, run_filter, selected) != before:
             st.rerun()
 
-    st.fragment(show_current_list, run_every=1.0 if is_active else None)()
+    st.fragment(show_current_list, run_every=REFRESH_SECONDS if is_active else None)()
 
 
 def _selection(store: Store, run_filter: RunFilter, selected: list[dict[str, Any]]) -> tuple[object, ...]:
@@ -64,7 +71,7 @@ def show_selection(store: Store, runs: list[dict[str, Any]]) -> None:
     show_run_actions(store, runs)
     ids, is_running = [run["id"] for run in runs], any(run["status"] == "running" for run in runs[:MOST_CURVES])
     show = session.explain_errors(lambda: show_selected_runs(store, ids))
-    st.fragment(show, run_every=1.0 if is_running else None)()
+    st.fragment(show, run_every=REFRESH_SECONDS if is_running else None)()
 
 
 @session.explain_errors
@@ -75,12 +82,16 @@ def show_page() -> None:
         session.show_notices()
         show_empty_store()
         return
-    notices, sweeps = st.container(), session.read_sweeps(store)
-    which, run_filter = choose_filter(store, sweeps)
-    runs = find_selected_runs(store)
-    with notices:
-        session.show_notices()
-    show_list(store, which, run_filter, runs)
+    st.html(f"<style>{STYLE}</style>")
+    with st.container(key="runs-list"):
+        st.title("Runs")
+        notices, sweeps = st.container(), session.read_sweeps(store)
+        with st.container(key="runs-filters"):
+            which, run_filter = choose_filter(store, sweeps)
+        runs = find_selected_runs(store)
+        with notices:
+            session.show_notices()
+        show_list(store, which, run_filter, runs)
     if which == "Runs":
         show_selection(store, runs)
         return

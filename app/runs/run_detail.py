@@ -11,9 +11,9 @@ from mgem_core import RunConfig
 from mgem_core.analysis import frames
 from mgem_core.store import OTHER_CODE, Store
 from mgem_core.text import mean_and_error
-from runs.comparison import MOST_CURVES, show_comparison
+from runs.comparison import show_comparison
 from runs.curves import show_curves, show_matrices
-from runs.run_list import status_text
+from runs.run_list import MOST_CURVES, status_text
 from runs.selected_runs import default_values, format_value, load_runs, non_default_fields, run_names
 
 METRICS = {"acc": "ACC, %", "fwd": "FWD, %", "bwd": "BWD, points"}

@@ -1,7 +1,8 @@
-"""The list of runs: the newest runs that match the filter."""
+"""The list of runs that match the filter: running ones first, then those that have ended, then queued ones."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
@@ -10,12 +11,15 @@ import streamlit as st
 from session import browser_time_zone
 from text import format_time
 
-from mgem_core.figures.style import family, of_family
+from mgem_core.figures.style import RUNS
 from mgem_core.learners import uses
 from mgem_core.store import ENDED, RunFilter, Store
 from mgem_core.text import MISSING, mean_and_error, pluralize, strength
 
 MOST_ROWS = 500
+MOST_CURVES = len(RUNS)  # the number of distinct colours
+ORDER = (("running",), ENDED, ("queued",))  # of the list; within each group, the newest runs come first
+NO_COLOR = "transparent"
 Row = dict[str, Any]
 COLUMNS: list[Row] = [
     {"name": "run", "title": "run", "kind": "number"},
@@ -33,12 +37,12 @@ COLUMNS: list[Row] = [
 
 
 def show_run_list(store: Store, run_filter: RunFilter, selected: list[str]) -> None:
-    rows, total = store.find_runs(run_filter, MOST_ROWS)
+    rows, total = find_runs(store, run_filter, MOST_ROWS)
     keys = [f"r{row['id']}" for row in rows]
     with st.container(horizontal=True, vertical_alignment="center"):
         count = pluralize(total, "run") if total else "No run matches; remove a filter."
         if total > len(rows):
-            count = f"The newest {len(rows):,} of {total:,} runs; search or filter to see others."
+            count = f"{len(rows):,} of {total:,} runs; search or filter to see others."
         st.markdown(count, width="content")
         if not set(keys) <= set(selected) and st.button(f"Select these {len(rows)}", type="tertiary"):
             select_runs(list(dict.fromkeys([*selected, *keys])))
@@ -47,8 +51,28 @@ def show_run_list(store: Store, run_filter: RunFilter, selected: list[str]) -> N
     zone = browser_time_zone()
     waiting = [row["id"] for row in rows if row["status"] == "queued"]
     others = set(store.requested_with_other_code(waiting)) if waiting else set()
-    table = [run_row({**row, "waits_for_other_code": row["id"] in others}, zone) for row in rows]
-    components.show_table(COLUMNS, table, "runs table", "Runs, the newest first", selected, select_runs)
+    colors = run_colors(selected)
+    table = [run_row({**row, "waits_for_other_code": row["id"] in others}, zone, colors) for row in rows]
+    description = "Runs: those that are running, then those that have ended, then those that wait; the newest first"
+    components.show_table(COLUMNS, table, "runs table", description, selected, select_runs)
+
+
+def find_runs(store: Store, run_filter: RunFilter, most: int) -> tuple[list[Row], int]:
+    """Return up to `most` runs in the order of the list, and how many the filter selects in all."""
+    found: dict[int, Row] = {}  # a run that starts or ends between two of these queries is listed once
+    total = 0
+    for group in ORDER:
+        if statuses := [status for status in group if status in (run_filter.statuses or group)]:
+            rows, count = store.find_runs(replace(run_filter, statuses=statuses), most)
+            for row in rows:
+                found.setdefault(row["id"], row)
+            total += count
+    return list(found.values())[:most], total
+
+
+def run_colors(keys: Sequence[str]) -> dict[str, str]:
+    """Return the colours of the first selected runs, by key, in the list, the comparison and the curves."""
+    return dict(zip(keys, RUNS, strict=False))
 
 
 def select_runs(keys: list[str]) -> None:
@@ -56,8 +80,8 @@ def select_runs(keys: list[str]) -> None:
     st.session_state["runs"] = keys
 
 
-def run_row(row: Mapping[str, Any], zone: tzinfo | None) -> Row:
-    """Return the row of the table for a run of `Store.find_runs`."""
+def run_row(row: Mapping[str, Any], zone: tzinfo | None, colors: Mapping[str, str]) -> Row:
+    """Return the row of the table for a run of `Store.find_runs`; `colors` are those of the selected runs."""
     q = strength_of(row)
     cells = {
         "run": {"text": f"r{row['id']}", "value": row["id"]},
@@ -70,8 +94,8 @@ def run_row(row: Mapping[str, Any], zone: tzinfo | None) -> Row:
         "seconds": {"text": MISSING if row["seconds"] is None else f"{row['seconds']:.1f}", "value": row["seconds"]},
         "created": {"text": format_time(row["created"], zone), "value": row["created"]},
     }
-    color = of_family(family(row["label"])).color
-    return {"key": f"r{row['id']}", "color": color, "active": row["status"] not in ENDED, "cells": cells}
+    key = f"r{row['id']}"
+    return {"key": key, "color": colors.get(key, NO_COLOR), "active": row["status"] not in ENDED, "cells": cells}
 
 
 def strength_of(row: Mapping[str, Any]) -> Any:

@@ -1,6 +1,7 @@
 """The list of sweeps."""
 
 from datetime import tzinfo
+from functools import cache
 from typing import Any
 
 import components
@@ -45,13 +46,17 @@ def find_sweeps(sweeps: list[Row], text: str) -> list[Row]:
 
 def read_best_accuracies(store: Store, sweeps: list[Row]) -> dict[int, float | None]:
     """Return `Store.best_accuracies`, read again only for sweeps in which runs have finished or were deleted."""
-    database = store.version()[0]
-    known: dict[Any, float | None] = st.session_state.setdefault("best accuracies", {})
+    database, known = store.version()[0], _known_accuracies()
     keys = {row["id"]: (database, row["id"], row["runs"], row["finished"]) for row in sweeps}
     if unknown := [sweep for sweep, key in keys.items() if key not in known]:
         best = store.best_accuracies(unknown)
         known |= {keys[sweep]: best.get(sweep) for sweep in unknown}
     return {sweep: known[key] for sweep, key in keys.items()}
+
+
+@cache
+def _known_accuracies() -> dict[tuple[int, ...], float | None]:
+    return {}  # shared by all sessions
 
 
 def sweep_row(row: Row, zone: tzinfo | None) -> Row:

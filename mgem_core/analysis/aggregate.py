@@ -76,7 +76,7 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
     unknown or not finite.
     """
     runs = runs[runs["benchmark"] == (view.benchmark or benchmarks(runs)[0])] if len(runs) else runs
-    runs = _one_per_seed(runs)
+    runs = one_per_seed(runs)
     run_values = [_measures(measured[run], view) for run in runs["id"]]
     measures = np.array([values for values, _ in run_values], float).reshape(-1, len(MEASURES))
     learned = np.array([len(curve) for _, curve in run_values], int)
@@ -89,7 +89,7 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
     firsts = runs.drop_duplicates("configuration")
     lines = dict(zip(firsts["configuration"], legend_entries(firsts), strict=True))
     columns: dict[str, Any] = {
-        "key": [_short_hash(configuration) for configuration in runs["configuration"]],
+        "key": [configuration_key(configuration) for configuration in runs["configuration"]],
         "lines": [lines[configuration] for configuration in runs["configuration"]],
         "line": [lines[configuration][0] for configuration in runs["configuration"]],
         "family": [label.partition("(")[0] for label in runs["label"]],
@@ -101,7 +101,7 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
     return runs.assign(**columns)
 
 
-def _one_per_seed(runs: pd.DataFrame) -> pd.DataFrame:
+def one_per_seed(runs: pd.DataFrame) -> pd.DataFrame:
     """Keep one run per configuration and seed: the newest finished run, or the newest run if none has finished.
 
     A sweep that was extended after an edit of the code has runs of both versions.
@@ -212,7 +212,7 @@ def seeds_in_words(points: pd.DataFrame) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def _short_hash(configuration: str) -> str:
+def configuration_key(configuration: str) -> str:
     """Return a short hash that begins with a letter, so that programs that read files do not take it for a number."""
     return "c" + hashlib.sha256(configuration.encode()).hexdigest()[:8]
 
@@ -299,6 +299,12 @@ def _mean_curve(curves: list[list[float]]) -> list[float]:
 def by_strength(points: pd.DataFrame) -> pd.DataFrame:
     """Sort the points by strength, the order in which a line joins them; strengths per task count as their mean."""
     return points.iloc[np.argsort([np.mean(q) for q in points["q"]], kind="stable")]
+
+
+def by_line(points: pd.DataFrame) -> pd.DataFrame:
+    """Sort the points by line, in the order of their first points, and then by strength: the order of tables."""
+    order = {line: number for number, line in enumerate(dict.fromkeys(points["line"]))}
+    return by_strength(points).sort_values("line", key=lambda line: line.map(order), kind="stable")
 
 
 def title(row: Mapping[str, Any] | pd.Series) -> str:

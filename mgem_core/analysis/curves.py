@@ -50,17 +50,30 @@ def is_rising(curve: Floats) -> bool:
 
 def curve_difference(one: Floats, other: Floats) -> CurveDifference:
     """Compare the rising branches of two curves over the range of x that both cover."""
-    if np.isnan(one).any() or np.isnan(other).any():
+    if (found := _at_equal_x(one, other)) is None:
         return NO_RANGE
+    y, y_other, common = found
+    return CurveDifference(float((y - y_other).mean()), common, float(np.abs(y_other).mean()))
+
+
+def difference_profile(one: Floats, other: Floats) -> Floats | None:
+    """Return the difference in y at PLACES values of x, from the start to the end of the common range; None without one."""
+    found = _at_equal_x(one, other)
+    return None if found is None else found[0] - found[1]
+
+
+def _at_equal_x(one: Floats, other: Floats) -> tuple[Floats, Floats, float] | None:
+    """Return y of both curves at PLACES equal values of x, and the share of the range of x that both cover."""
+    if np.isnan(one).any() or np.isnan(other).any():
+        return None
     branches = rising_branch(one), rising_branch(other)
     (first, last), (first_other, last_other) = ((branch[0, 0], branch[-1, 0]) for branch in branches)
     low, high = max(first, first_other), min(last, last_other)
     if not low < high:
-        return NO_RANGE
+        return None
     places = np.linspace(low, high, PLACES)
     y, y_other = (np.interp(places, *branch.T) for branch in branches)
-    common = (high - low) / (max(last, last_other) - min(first, first_other))
-    return CurveDifference(float((y - y_other).mean()), float(common), float(np.abs(y_other).mean()))
+    return y, y_other, float((high - low) / (max(last, last_other) - min(first, first_other)))
 
 
 def interpolation_error(ones: Sequence[Floats], others: Sequence[Floats]) -> float:

@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from mgem_core.config import RunConfig
-from mgem_core.config.sweeps import configuration_of, relative_work
+from mgem_core.config.sweeps import relative_work, trained_configuration_of
 from mgem_core.store import Store
 
 COLUMNS = (
@@ -22,7 +22,8 @@ COLUMNS = (
 def runs(store: Store, sweep: int | None = None, ids: Sequence[int] | None = None) -> pd.DataFrame:
     """Return one row per run (of a sweep, with these ids, or all): status, metrics and every field of the config.
 
-    Runs that differ only in their seed have the same text in the column `configuration`.
+    Runs that differ only in their seed, or in the snapshots that they record, have the same text in the column
+    `configuration`.
     """
     return with_fields(pd.DataFrame(store.run_values([*COLUMNS, "config"], ids, sweep), columns=[*COLUMNS, "config"]))
 
@@ -30,7 +31,7 @@ def runs(store: Store, sweep: int | None = None, ids: Sequence[int] | None = Non
 def with_fields(frame: pd.DataFrame) -> pd.DataFrame:
     """Replace the column `config` (stored configs) by `configuration` and one column per field of a config."""
     configs = pd.DataFrame([_fields(config) for config in frame["config"]], columns=[*RunConfig.model_fields])
-    configurations = [configuration_of(config) for config in frame["config"]]
+    configurations = [trained_configuration_of(config) for config in frame["config"]]
     return pd.concat([frame.drop(columns="config").assign(configuration=configurations), configs], axis=1)
 
 

@@ -7,6 +7,9 @@ from pydantic import ValidationError
 
 from mgem_core.config import RunConfig
 
+# Fields that no line is named by: it has all strengths and seeds of one benchmark, and snapshots change no result.
+NOT_IN_LINES = ("benchmark", "strength", "seed", "snap_every", "snap_splits")
+
 
 def legend_entries(frame: pd.DataFrame) -> list[list[str]]:
     """Return the names of the lines that each configuration belongs to, given one row of frames.runs per configuration.
@@ -14,7 +17,7 @@ def legend_entries(frame: pd.DataFrame) -> list[list[str]]:
     A line is named by its label and by the fields, except the strength, in which configurations of this label differ. A
     configuration to which such a field does not matter (such as the trigger at strength 0) belongs to every line that fits.
     """
-    line_fields = [name for name in RunConfig.model_fields if name not in ("benchmark", "strength", "seed")]
+    line_fields = [name for name in RunConfig.model_fields if name not in NOT_IN_LINES]
     rows = frame[["label", *line_fields]].to_dict("records")
     relevant = [_relevant_fields(text) for text in frame["configuration"]]
     known = [{name: _value(value) for name, value in row.items() if not _is_missing(value)} for row in rows]

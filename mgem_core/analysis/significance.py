@@ -62,6 +62,11 @@ def are_significant(family: Sequence[Estimate | None]) -> list[bool]:
     ]
 
 
+def is_significant(found: Estimate, comparisons: int) -> bool:
+    """Test one estimate of a family of this size whose other members are not known: Bonferroni's correction."""
+    return found.seeds >= LEAST_SEEDS and found.p < LEVEL / comparisons
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Correct p-values for multiple comparisons by Holm's method."""
     order = np.argsort(p_values, kind="stable")

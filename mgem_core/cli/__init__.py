@@ -33,6 +33,7 @@ COMMANDS = {  # file → its line in `mgem --help`
     "paper": "compare a table of the paper with our results and yours",
     "publish": "collect finished runs in a file of results",
     "data": "list the benchmarks and their data, or download data",
+    "doctor": "check this installation, and compare a GPU with the CPU",
     "dashboard": "show the dashboard in a browser on this computer",
 }
 

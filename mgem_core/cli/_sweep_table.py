@@ -24,7 +24,8 @@ HEADER = ("benchmark", "method", "q", "finished", "ACC", "FWD", "BWD", "seconds"
 def sweep_table(store: Store, runs: pd.DataFrame) -> str:
     """Format a title, one line per configuration of these runs (`frames.runs`), and the legend."""
     points = [measurements.points(store, runs, View(benchmark)) for benchmark in aggregate.benchmarks(runs)]
-    lines = [HEADER, *(_cells(row) for of_benchmark in points for row in of_benchmark.to_dict("records"))]
+    rows = [row for of_benchmark in points for row in aggregate.by_line(of_benchmark).to_dict("records")]
+    lines = [HEADER, *map(_cells, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     aligns = ["<", "<", *(">" for _ in HEADER[2:])]  # text is left-aligned, numbers are right-aligned
     formats = [f"{align}{width}" for align, width in zip(aligns, widths, strict=True)]

@@ -4,13 +4,13 @@ import os
 import secrets
 from pathlib import Path
 
-FILE_NAME = "dashboard-token"
+from mgem_core.home import TOKEN_NAME, is_private
 
 
 def read_token(home: Path) -> str:
     """Return the token in this folder; create one if there is none, or if other users could have read it."""
-    path = home / FILE_NAME
-    if _is_private(path) and (token := path.read_text().strip()):
+    path = home / TOKEN_NAME
+    if is_private(path) and (token := path.read_text().strip()):
         return token
     home.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
@@ -19,13 +19,3 @@ def read_token(home: Path) -> str:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(f"{token}\n")
     return token
-
-
-def _is_private(path: Path) -> bool:
-    """Return whether only this user can read the file. Windows has no such modes, but its user folders are private."""
-    if path.is_symlink() or not path.is_file():
-        return False
-    if not hasattr(os, "getuid"):
-        return True
-    status = path.stat()
-    return status.st_uid == os.getuid() and status.st_mode & 0o077 == 0

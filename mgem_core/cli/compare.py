@@ -3,13 +3,15 @@
 import argparse
 import json
 import math
+import sys
 from dataclasses import asdict
 from typing import Any
 
 from mgem_core import UsageError
 from mgem_core.analysis import aggregate, frames, measurements, paired
 from mgem_core.analysis.paired import Verdict
-from mgem_core.analysis.significance import Estimate
+from mgem_core.cli import _recorded_differences
+from mgem_core.cli._recorded_differences import RecordedDifferences, interval, read_differences, without_results
 from mgem_core.cli._report import printable
 from mgem_core.cli._view import add_view_options, read_view
 from mgem_core.cli.runs import find_runs
@@ -42,11 +44,30 @@ def _compare(options: argparse.Namespace) -> int:
     if baseline not in set(rows["line"]):
         raise UsageError(f"baseline is {baseline!r}; it must be one of {', '.join(dict.fromkeys(rows['line']))}.")
     verdicts = paired.compare(rows, baseline, aggregate.OTHER_AXES[view.axes])
+    try:
+        recorded = read_differences(store, runs, view)
+    except UsageError as error:  # such as runs of another version; the trained results can still be compared
+        print(f"The recorded steps cannot be used: {printable(str(error))}", file=sys.stderr)
+        recorded = None
     if options.json:
-        print(json.dumps([_document(verdict) for verdict in verdicts], indent=2, allow_nan=False))
-    else:
-        print(printable_table(verdicts, baseline))
+        print(json.dumps(_documents(verdicts, recorded), indent=2, allow_nan=False))
+        return 0
+    if recorded:
+        print(_recorded_differences.printable_table(recorded), end="\n\nTrained runs:\n")
+    print(printable_table(verdicts, baseline))
     return 0
+
+
+def _documents(verdicts: list[Verdict], recorded: RecordedDifferences | None) -> list[dict[str, Any]]:
+    """Return the verdicts for JSON, each with the difference at recorded steps, and lines that have only the latter."""
+    if not recorded:
+        return [{**_document(verdict), "at_recorded_steps": None} for verdict in verdicts]
+    known = {verdict.line for verdict in verdicts}
+    others = [without_results(line, recorded.baseline) for line in recorded.of_line if line not in known]
+    return [
+        {**_document(verdict), "at_recorded_steps": _recorded_differences.document(recorded, verdict.line)}
+        for verdict in (*verdicts, *others)
+    ]
 
 
 def _document(verdict: Verdict) -> dict[str, Any]:
@@ -86,11 +107,7 @@ def printable_table(verdicts: list[Verdict], baseline: str) -> str:
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
     cells = [
-        _interval(verdict.estimate(name)) + (" *" if verdict.significant and name == verdict.primary else "")
+        interval(verdict.estimate(name)) + (" *" if verdict.significant and name == verdict.primary else "")
         for name in COLUMNS
     ]
     return printable(verdict.line), *cells, f"{100 * verdict.common:.0f} %"
-
-
-def _interval(found: Estimate | None) -> str:
-    return "—" if found is None else f"{found.mean:+.2f} [{found.low:+.2f}, {found.high:+.2f}]".replace("-", "−")

@@ -7,12 +7,13 @@ from pathlib import Path
 from mgem_core import UsageError
 from mgem_core.analysis import frames
 from mgem_core.analysis.aggregate import benchmarks
+from mgem_core.cli._page import add_page_options, read_page
 from mgem_core.cli._report import printable
 from mgem_core.cli._view import add_plot_options, add_view_options, read_view
 from mgem_core.cli.runs import find_runs
 from mgem_core.figures import FIGURES, FORMATS
 from mgem_core.figures.files import export, file_name
-from mgem_core.figures.selection import Selection
+from mgem_core.figures.selection import Selection, check_choice
 from mgem_core.home import store_path
 from mgem_core.store import Store
 
@@ -26,6 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=output)
     add_view_options(parser)
     add_plot_options(parser)
+    add_page_options(parser)
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -34,12 +36,16 @@ def _export(options: argparse.Namespace) -> int:
     sweep, runs = (int(options.of[1:]), None) if options.of[0] == "s" else (None, found)
     view = read_view(options, benchmarks(frames.runs(store, sweep, runs)))
     selection = Selection(store, sweep, runs, view)
-    content = export(selection, options.what, options.format)
+    check_choice("what", options.what, FIGURES)
+    figure = FIGURES[options.what]
+    check_choice(f"format of {figure.name}", options.format, figure.formats)
+    page = read_page(options, figure.name, options.format, figure.has_legend)
+    content = export(selection, figure.name, options.format, page)
     if options.output == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
         return 0
-    path = Path(options.output or file_name(selection.name(), FIGURES[options.what], options.format, view))
+    path = Path(options.output or file_name(selection.name(), figure, options.format, view, page))
     try:
         path.write_bytes(content)
     except OSError as error:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from mgem_core import UsageError
+from mgem_core.cli._page import add_page_options, read_page
 from mgem_core.figures import paper_differences
-from mgem_core.figures.paper_files import FORMATS, as_file, figure_file, figure_formats
+from mgem_core.figures.paper_files import FORMATS, as_file, figure_file, figure_formats, figure_has_legend
 from mgem_core.figures.paper_table import PAPER, Entry, read_entries
 from mgem_core.figures.selection import check_choice
 from mgem_core.home import store_path
@@ -37,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", metavar="X", help=f"for a table: {', '.join(FORMATS)}; for a figure: png, svg, pdf, html, …"
     )
+    add_page_options(parser)
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE; needs --format")
 
@@ -55,8 +57,9 @@ def _paper(options: argparse.Namespace) -> int:
         raise UsageError(f"{reason}, so format must be one of {', '.join(formats)}.")
     if format in BINARY and not options.output:
         raise UsageError(f"{format} is not text, so name a file for it with -o.")
+    page = read_page(options, options.name, format, options.name in FIGURES and figure_has_legend(options.name))
     if options.name in FIGURES:
-        return _write(options.output, figure_file(options.name, axes, format))
+        return _write(options.output, figure_file(options.name, axes, format, page))
     table = TABLES[options.name]
     entries = read_entries(Store(store_path()), table, scale)
     if format:

@@ -17,13 +17,14 @@ from mgem_core.cli.runs import request_again
 from mgem_core.cli.work import add_runner_options, requested_pool, runner_arguments
 from mgem_core.config.field_values import split_values
 from mgem_core.config.keys import keys_to_request, version_on_disk
+from mgem_core.config.recorded_runs import why_not_recorded
 from mgem_core.config.sweeps import SweepSpec, cautions, domains_without_effect, missing_data
 from mgem_core.home import store_path
 from mgem_core.paper.presets import PRESETS
 from mgem_core.runner.status import current_problem
 from mgem_core.runner.work import WantedRunner, default_workers, ensure_runner, reason_to_wait, refusal, wanted_runner
 from mgem_core.store import Store, describe_waiting
-from mgem_core.text import duration, pluralize
+from mgem_core.text import pluralize
 
 CHECK_SECONDS = 1.0  # between two checks of the runner and the code
 PLURALS = {"methods": "method", "strengths": "strength", "seeds": "seed", "solvers": "solver", "triggers": "trigger"}
@@ -37,10 +38,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         plural = [f"--{many}" for many, one in PLURALS.items() if one == name]
         text = f"{field.description}: one or several, separated by commas (or by ; if a value contains commas)"
         parser.add_argument(f"--{name.replace('_', '-')}", *plural, dest=name, metavar="X,Y", help=text.replace("%", "%%"))
+    recordings = "also train GEM at strength 0.5 with snapshots, for curves in the dashboard; presets that the dashboard"
+    parser.add_argument(
+        "--record", action=argparse.BooleanOptionalAction, help=f"{recordings} launches have this on by default"
+    )
     parser.add_argument("--again", action="store_true", help="train all runs again, even if they have results")
     parser.add_argument("--detach", action="store_true", help="launch and do not wait")
     parser.add_argument(
-        "--yes", action="store_true", help=f"do not ask for confirmation of {MANY_RUNS:,} runs or of more than a day"
+        "--yes", action="store_true", help=f"do not ask for confirmation of {MANY_RUNS:,} runs or of more than an hour"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document when all runs have ended")
     add_runner_options(parser)
@@ -51,6 +56,8 @@ def _sweep(options: argparse.Namespace) -> int:
     spec = _spec(options)
     if (count := spec.count_combinations()) >= MANY_RUNS:  # before expanding them, which takes time
         confirm(f"this is a sweep of up to {pluralize(count, 'run')}", options.yes)
+    if options.record or (options.record is None and spec.record is not None):
+        spec = _with_recordings(spec, must_record=bool(options.record))
     configs = spec.runs(lambda runs: show_progress("checking settings", runs, count))
     if problem := domains_without_effect(options.domains, configs) or missing_data(configs, thorough=True):
         raise UsageError(problem)
@@ -58,7 +65,8 @@ def _sweep(options: argparse.Namespace) -> int:
     keys = [key.key for _, key in keyed]
     store = Store(store_path())
     workers = options.workers or default_workers()
-    expected = estimate(store, configs, workers, options.again, keys)
+    recorded = set(keys[: len(spec.recordings())])
+    expected = estimate(store, configs, workers, options.again, keys, len(recorded))
     if expected.to_confirm and count < MANY_RUNS:
         confirm(expected.to_confirm, options.yes)
     known = None if options.again else store.find_sweep(spec, keys)
@@ -79,11 +87,13 @@ def _sweep(options: argparse.Namespace) -> int:
             print(f"mgem: {reason}", file=sys.stderr)
         ensure_runner(*runner, wanted=wanted)
     else:
-        _wait(store, sweep, runner, wanted, workers)
+        _wait(store, sweep, runner, wanted)
     counts = store.counts(sweep)
     if options.json:
-        records = list(map(stored_run, store.run_records(sweep=sweep)))
-        print(json.dumps({"sweep": f"s{sweep}", "counts": counts, "runs": records}, indent=2))
+        records = store.run_records(sweep=sweep)
+        recordings = [f"r{record['id']}" for record in records if record["key"] in recorded]
+        document = {"sweep": f"s{sweep}", "counts": counts, "recordings": recordings}
+        print(json.dumps({**document, "runs": list(map(stored_run, records))}, indent=2))
     elif not options.detach:
         print(sweep_table(store, frames.runs(store, sweep)))
         print(f"\nmgem runs s{sweep} lists the runs; mgem export s{sweep} writes plots and tables.")
@@ -97,21 +107,34 @@ def _spec(options: argparse.Namespace) -> SweepSpec:
     start = PRESETS[options.preset].spec if options.preset else SweepSpec()
     given = {name: split_values(text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
     base = {name: value for name, value in start.base.items() if name not in given}
-    return SweepSpec(base=base, grid=[{**grid, **given} for grid in start.grids])
+    record = None if options.record is False else start.record
+    return SweepSpec(base=base, grid=[{**grid, **given} for grid in start.grids], record=record)
 
 
-def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner, workers: int) -> None:
+def _with_recordings(spec: SweepSpec, must_record: bool) -> SweepSpec:
+    """Return the sweep with recordings that suit its settings, which may differ from those of the preset."""
+    found = spec.with_default_record()
+    if found.record is None:
+        problem = f"nothing can be recorded: {why_not_recorded(found.runs())}."
+        if must_record:
+            raise UsageError(problem)
+        print(f"mgem: {problem}", file=sys.stderr)
+    return found
+
+
+def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner) -> None:
     """Show the progress of the sweep until every run has ended. If this is interrupted, the runs continue."""
     live, printed, problem, process, next_check = sys.stderr.isatty(), "", "", None, 0.0
     while True:
         if not store.is_current():
             reason = f"{store.path} was deleted or replaced, and sweep s{sweep} with it"
             raise UsageError(f"{reason}; launch the sweep again to train it in the new store.")
+        began = time.monotonic()
         progress = sweep_progress(store, sweep)
-        counts, seconds = progress.counts, progress.seconds_left(workers)
-        left = f" · {duration(seconds)} left" if seconds else ""
-        failed = counts["failed"] + counts["diverged"]
-        line = f"{progress.ended} of {progress.total} runs · {counts['running']} running · {failed} failed{left}"
+        pause = max(0.2, 10 * (time.monotonic() - began))  # large sweeps: leave the cores to the runs
+        counts, failed = progress.counts, progress.counts["failed"] + progress.counts["diverged"]
+        state = [f"{progress.ended} of {progress.total} runs", f"{counts['running']} running", f"{failed} failed"]
+        line = " · ".join([*state, *progress.speed])
         if live:
             sys.stderr.write(f"\r\033[K{line}")
             sys.stderr.flush()
@@ -134,7 +157,7 @@ def _wait(store: Store, sweep: int, runner: list[str], wanted: WantedRunner, wor
             if problem not in ("", shown):
                 clear = "\r\033[K" if live else ""
                 print(f"{clear}mgem: {printable(problem)}", file=sys.stderr, flush=True)
-        time.sleep(0.2)
+        time.sleep(pause)
     if live:
         sys.stderr.write("\r\033[K")
 

@@ -11,6 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mgem_core.config import RunConfig
+from mgem_core.config.recorded_runs import default_record, without_recorded
+from mgem_core.config.reference_speeds import evaluation_work, pass_work, sample_work
 from mgem_core.learners import METHODS, shares_network, uses
 from mgem_core.streams import BENCHMARKS
 
@@ -18,12 +20,17 @@ SNAPSHOT = 0.1  # extra cost of recording a probe as a snapshot, relative to the
 
 
 class SweepSpec(BaseModel):
-    """All combinations of the values in `grid`, added to `base`; if there are several grids, one after the other."""
+    """All combinations of the values in `grid`, added to `base`; if there are several grids, one after the other.
+
+    A sweep can also have recordings: runs with snapshots, along which the lens draws curves. They are the combinations with
+    the fields in `record` instead of their own.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     base: dict[str, Any] = Field(default_factory=dict)
     grid: dict[str, list[Any]] | list[dict[str, list[Any]]] = Field(default_factory=dict)
+    record: dict[str, Any] | None = None  # None: no recordings
 
     @property
     def grids(self) -> list[dict[str, list[Any]]]:
@@ -33,17 +40,45 @@ class SweepSpec(BaseModel):
         """Return the number of combinations; several may be the same run."""
         return sum(math.prod(map(len, grid.values())) for grid in self.grids)
 
+    def _combinations(self) -> Iterator[dict[str, Any]]:
+        """Yield the fields of each combination."""
+        for grid in self.grids:
+            for values in product(*grid.values()):
+                yield {**self.base, **dict(zip(grid, values, strict=True))}
+
     def runs(self, show: Callable[[Iterator[RunConfig]], Iterator[RunConfig]] = iter) -> list[RunConfig]:
-        """Return the distinct runs.
+        """Return the distinct runs: the recordings, then all others.
 
         They are in the order of the grid, but seed after seed, so that a result for every configuration comes first and
-        then its error shrinks. `show` may report the progress while the combinations pass through it.
+        then its error shrinks. A recording replaces a run that would have the same results. `show` may report the progress
+        while the combinations pass through it.
         """
-        combinations = (dict(zip(grid, values, strict=True)) for grid in self.grids for values in product(*grid.values()))
-        configs = show(RunConfig(**{**self.base, **values}) for values in combinations)
-        distinct = list(dict.fromkeys(config.canonical() for config in configs))
-        turn = {seed: number for number, seed in enumerate(dict.fromkeys(config.seed for config in distinct))}
-        return sorted(distinct, key=lambda config: turn[config.seed])
+        distinct = _distinct(show(RunConfig(**fields) for fields in self._combinations()))
+        recordings = self.recordings()
+        return [*recordings, *_seed_after_seed(without_recorded(distinct, recordings))]
+
+    def recordings(self) -> list[RunConfig]:
+        """Return the distinct recordings: one per seed, and per benchmark, network and so on if the sweep has several.
+
+        A field of the restriction that varies in the sweep and is not in `record` has all its values (`default_record`
+        names these fields). Combinations of other methods do not count, because they may have other learning rates.
+        """
+        if self.record is None:
+            return []
+        combinations = list(self._combinations())
+        method = _method({**self.base, **self.record})
+        chosen = [fields for fields in combinations if _method(fields) == method] or combinations
+        recorded = [{**fields, **self.record} for fields in chosen]
+        different = {json.dumps(fields, sort_keys=True, default=str): fields for fields in recorded}
+        return _seed_after_seed(_distinct(RunConfig(**fields) for fields in different.values()))
+
+    def without_recordings(self) -> "SweepSpec":
+        return self.model_copy(update={"record": None})
+
+    def with_default_record(self) -> "SweepSpec":
+        """Return the sweep with the default recordings; without any if no curves can be drawn for its runs."""
+        first_seeds = [{**grid, "seed": grid["seed"][:1]} if "seed" in grid else grid for grid in self.grids]  # they decide
+        return self.model_copy(update={"record": default_record(SweepSpec(base=self.base, grid=first_seeds).runs())})
 
     def with_more_seeds(self, count: int) -> "SweepSpec":
         """Return the sweep with `count` more seeds: the smallest that it does not have."""
@@ -51,7 +86,20 @@ class SweepSpec(BaseModel):
         new = [seed for seed in range(len(used) + count) if seed not in used][:count]
         seeds = [*sorted(used), *new]
         base = {name: value for name, value in self.base.items() if name != "seed"}
-        return SweepSpec(base=base, grid=[{**grid, "seed": seeds} for grid in self.grids])
+        return SweepSpec(base=base, grid=[{**grid, "seed": seeds} for grid in self.grids], record=self.record)
+
+
+def _method(fields: Mapping[str, Any]) -> Any:
+    return fields.get("method") or RunConfig.model_fields["method"].default
+
+
+def _distinct(configs: Iterable[RunConfig]) -> list[RunConfig]:
+    return list(dict.fromkeys(config.canonical() for config in configs))
+
+
+def _seed_after_seed(configs: Sequence[RunConfig]) -> list[RunConfig]:
+    turn = {seed: number for number, seed in enumerate(dict.fromkeys(config.seed for config in configs))}
+    return sorted(configs, key=lambda config: turn[config.seed])
 
 
 def missing_data(configs: Iterable[RunConfig], thorough: bool = False) -> str:
@@ -83,13 +131,27 @@ def configuration_of(config: str) -> str:
 
     Stores contain configs of several versions, which have more or fewer fields of other methods.
     """
-    return _without_seed(re.sub(r'"seed":[0-9]+,', "", config, count=1))  # all seeds share one entry of the cache
+    return _without_seed(_SEED.sub("", config, count=1))
+
+
+def trained_configuration_of(config: str) -> str:
+    """Return the configuration of a stored config as if it recorded nothing, because snapshots change no result.
+
+    Results are grouped by this text: a recording and a run without snapshots are two seeds of one configuration.
+    """
+    return _without_seed(_SEED.sub("", config, count=1), with_snapshots=False)
+
+
+_SEED = re.compile(r'"seed":[0-9]+,')  # removed before the cache is asked, so that all seeds share one entry
 
 
 @lru_cache(maxsize=20_000)
-def _without_seed(config: str) -> str:
+def _without_seed(config: str, with_snapshots: bool = True) -> str:
     fields = json.loads(config)
     fields.pop("seed", None)
+    if not with_snapshots and fields.get("snap_every"):
+        fields = {**fields, "snap_every": 0}
+        fields.pop("snap_splits", None)
     try:
         canonical = RunConfig.model_validate(fields).canonical()
     except ValidationError:  # written by a version with other benchmarks or methods
@@ -98,21 +160,26 @@ def _without_seed(config: str) -> str:
 
 
 def relative_work(config: RunConfig) -> float:
-    """Return the cost of a run in samples passed through the network: steps, measurements and evaluations."""
+    """Return the cost of a run: steps, measurements and evaluations.
+
+    The unit is a sample of the network's reference benchmark (`reference_speeds`), passed forward and backward.
+    """
     steps = sum(step_work(config, task) for task in range(config.tasks)) * config.iterations
     measured = _measured_steps(config) + SNAPSHOT * snapshots_per_task(config)
     measurements = measured * sum(_measurement_work(config, task) for task in range(1, config.tasks))
-    # After each task, all are tested. A forward pass alone takes about half as long (perf/evaluation.py).
-    return steps + measurements + 0.5 * config.benchmark_info.test_per_task * config.tasks**2
+    tests = evaluation_work(config.network) * config.benchmark_info.test_per_task * config.tasks**2  # all, after each task
+    return steps + sample_work(config) * (measurements + tests)
 
 
 def step_work(config: RunConfig, task: int) -> float:
-    """Return the cost of one step of a task in samples; the overhead of a step is about that of 80 samples of the MLP."""
-    return 80 + config.batch_size + METHODS[config.method].cost(config, task)
+    """Return the cost of one step of a task: its samples, and the overhead of each pass through the network."""
+    method = METHODS[config.method]
+    samples = config.batch_size + method.cost(config, task)
+    return method.passes(config, task) * pass_work(config.network) + sample_work(config) * samples
 
 
 def _measurement_work(config: RunConfig, task: int) -> float:
-    """Return the cost of one probe or snapshot in a task: gradients on the images of that task and of all before it."""
+    """Return the samples of one probe or snapshot in a task: gradients on the images of that task and of all before it."""
     return (task + 1) * min(config.probe_samples, config.benchmark_info.train_per_task)
 
 

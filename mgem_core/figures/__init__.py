@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mgem_core.errors import UsageError
+from mgem_core.figures.page import LATEX_FIGURE, PICTURES, Page
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 PlainFigure = dict[str, Any]  # a plotly figure as a dictionary: a list of traces, and the layout
 FORMATS = {  # name on the command line → title in menus
     **{"png": "PNG", "svg": "SVG", "pdf": "PDF", "html": "HTML", "csv": "CSV", "latex": "LaTeX"},
-    **{"json": "JSON", "parquet": "Parquet"},
+    **{"json": "JSON", "parquet": "Parquet", LATEX_FIGURE: "LaTeX figure"},
 }
 
 
@@ -40,13 +41,14 @@ class Figure:
     data: Callable[[Selection], pd.DataFrame] | None = None
     tidy: Callable[[pd.DataFrame, View], pd.DataFrame] = lambda data, view: data  # the data for csv, json and parquet
     screen: Callable[[pd.DataFrame, View], PlainFigure | go.Figure] | None = None  # for html, and for pages
-    printed: Callable[[pd.DataFrame, View], matplotlib.figure.Figure] | None = None  # for png, svg, pdf; see _print.py
+    printed: Callable[[pd.DataFrame, View, Page], matplotlib.figure.Figure] | None = None  # for pictures; see _print.py
     latex: Callable[[pd.DataFrame, View, str], str] | None = None  # a table; the string names the source
     subtitle: Callable[[pd.DataFrame, View], str] = lambda data, view: ""  # text next to the title on the page
     name_parts: Callable[[View], list[str]] = lambda view: []  # parts of file names, besides benchmark and task
     has_data: Callable[[Selection], bool] | None = None  # the answer of `is_available` by one quick query
     document: Callable[[Selection], Any] | None = None  # for json, if there is no data
     uses_view: bool = True  # False: it shows all runs, whatever benchmark and task the view has
+    has_legend: bool = False  # the printed version
     place: int | None = None  # position among the plots on the page Explore; None: not shown there
     controls: tuple[str, ...] = ()  # fields of the view that this plot uses, but not every plot
 
@@ -64,7 +66,7 @@ class Figure:
     @property
     def formats(self) -> tuple[str, ...]:
         version = {
-            **dict.fromkeys(("png", "svg", "pdf"), self.printed),
+            **dict.fromkeys((*PICTURES, LATEX_FIGURE), self.printed),
             **dict.fromkeys(("csv", "parquet"), self.data),
             **{"html": self.screen, "latex": self.latex, "json": self.data or self.document},
         }

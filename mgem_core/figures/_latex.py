@@ -13,6 +13,8 @@ from mgem_core.figures import _points
 ESCAPED = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "·": r"$\cdot$", "—": "---"},
+    **{"⟨": r"$\langle$", "⟩": r"$\rangle$", "‖": r"$\Vert$", "−": "$-$", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$"},
+    **{"–": "--", "ĝ": r"$\hat{g}$", "₁": "$_1$", "¹": "$^1$", "²": "$^2$", "…": r"\dots{}"},
 }
 
 

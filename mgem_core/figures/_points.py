@@ -82,6 +82,13 @@ def needed_task(view: View) -> str:
     return "its first task" if view.after is None else f"task {view.after}"
 
 
+def check_pair(view: View, tasks: int) -> None:
+    """Raise a UsageError if runs of this many tasks do not have the view's pair."""
+    if view.pair is not None and not 0 <= view.pair[0] < view.pair[1] < tasks:
+        pair = f"{view.pair[0] + 1},{view.pair[1] + 1}"
+        raise UsageError(f"pair is {pair!r}; it must be S,T with 1 ≤ S < T ≤ {tasks}, the number of tasks, or mean.")
+
+
 def number_of_seeds(counts: pd.Series) -> str:
     """Describe numbers of seeds, such as "5 seeds" or "3 to 5 seeds"."""
     fewest, most = int(counts.min()), int(counts.max())

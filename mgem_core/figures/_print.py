@@ -1,8 +1,9 @@
-"""Code shared by printed figures: as wide as one column of a paper, with embedded fonts, and reproducible to the byte."""
+"""Code shared by printed figures: as wide as one or two columns, with embedded fonts, and reproducible to the byte."""
 
 from __future__ import annotations
 
 import io
+import textwrap
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pandas as pd
 
 from mgem_core.analysis.aggregate import View, by_strength
 from mgem_core.figures._points import error_column, is_hollow, seed_lines
+from mgem_core.figures.page import Page
 from mgem_core.figures.style import LineStyle, marker_growth, of_family
 
 if TYPE_CHECKING:
@@ -20,8 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.ticker import MaxNLocator
 
-COLUMN, TEXT_WIDTH, HEIGHT = 3.5, 7.0, 2.8  # inches
-LEGEND_ROW = 0.125  # height of a row of the legend, in inches
+LETTERS = 22  # of a title that fit in an inch
+SMALLEST = 4.5  # size of the smallest numbers in cells, in points; narrower cells have none
+TITLE_ROW = 0.115  # height of a row of the title, in inches
 METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}  # no dates: equal figures give equal files
 SETTINGS: dict[Any, Any] = {
     **{"pdf.fonttype": 42, "svg.fonttype": "path", "svg.hashsalt": "mgem", "savefig.dpi": 300},
@@ -50,17 +53,24 @@ def as_bytes(figure: Figure, format: str) -> bytes:
     return file.getvalue()
 
 
-def one_column(x: str, y: str) -> tuple[Figure, Axes]:
-    """Return a figure of one column with empty axes that have these titles."""
+def one_axes(page: Page, x: str, y: str) -> tuple[Figure, Axes]:
+    """Return a figure as wide as the page with empty axes that have these titles."""
     from matplotlib.figure import Figure
 
-    figure = Figure((COLUMN, HEIGHT), layout="constrained")
+    figure = Figure((page.width, page.height), layout="constrained")
     axes = figure.add_subplot(xlabel=x, ylabel=y)
     axes.grid(color="#ececec", lw=0.5)
     axes.set_axisbelow(True)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(round_numbers())
     return figure, axes
+
+
+def draw_title(figure: Figure, page: Page, *lines: str) -> None:
+    """Write lines above the axes, and make the figure higher by their height."""
+    title = "\n".join(textwrap.fill(line, round(LETTERS * page.width)) for line in lines)
+    figure.suptitle(title, fontsize=7)
+    figure.set_figheight(figure.get_figheight() + TITLE_ROW * (1 + title.count("\n")))
 
 
 def round_numbers() -> MaxNLocator:
@@ -79,7 +89,7 @@ def draw_lines(
     """
     from matplotlib.lines import Line2D
 
-    handles, limits = [], (axes.get_xlim, axes.get_ylim)
+    handles = []
     rows_of = {line: by_strength(points[points["line"] == line]) for line in styles if (points["line"] == line).any()}
     for line, rows in rows_of.items():
         color, _, linestyle = styles[line]
@@ -94,23 +104,13 @@ def draw_lines(
         if view.errors == "seeds":
             for places in seed_lines(rows.to_dict("records"), at):
                 axes.plot(*zip(*places, strict=True), color=color, lw=0.6, alpha=0.3, zorder=2.1, label="_seed")
-    ranges = [limit() for limit in limits]  # the ranges of points and seeds; error bars may be cut off
+    if any(is_hollow(rows).any() for rows in rows_of.values()):
+        hollow: dict[str, Any] = {"mfc": "white", "mec": "#404040", "mew": 0.8}
+        handles.append(Line2D([], [], ls="none", marker="o", label="hollow: not final", **hollow))
     columns = [error_column(name, view) for name in at]
     for line, rows in rows_of.items() if any(columns) else ():
         dx, dy = (rows[column].to_numpy(float) if column else None for column in columns)
         look: dict[str, Any] = {"fmt": "none", "ecolor": styles[line].color, "alpha": 0.4, "elinewidth": 0.7, "zorder": 2.1}
         x, y = rows[list(at)].to_numpy(float).T
         axes.errorbar(x, y, dy, dx, **look)
-    axes.set(xlim=ranges[0], ylim=ranges[1])
     return handles
-
-
-def draw_legend(figure: Figure, handles: list[Line2D]) -> None:
-    """Draw the legend below the axes; the page grows if it has more than three rows."""
-    longest = max((len(str(handle.get_label())) for handle in handles), default=0)
-    columns = 3 if longest <= 20 else 2 if longest <= 32 else 1
-    rows = -(-len(handles) // columns)
-    figure.set_figheight(HEIGHT + LEGEND_ROW * max(0, rows - 3))
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=2.4, columnspacing=1.2
-    )

@@ -51,7 +51,7 @@ def figure(
     names: Sequence[str] = (),
     references: Mapping[str, Sequence[tuple[float, float]]] | None = None,
 ) -> PlainFigure:
-    """Put traces on axes with these titles; the axes cover all points, and the values of single seeds if they are drawn.
+    """Put traces on axes with these titles; the axes cover all points with their error bars, and single seeds if drawn.
 
     Lines are labelled at their ends if all lines of the sweep, `names`, can be; otherwise there is a legend of fixed height
     below, so that the layout does not change while results arrive. `references` maps the label of each reference line to
@@ -59,7 +59,7 @@ def figure(
     """
     lines = [trace for trace in traces if "customdata" in trace]
     shown = [trace for trace in traces if "customdata" in trace or trace.get("meta") == "seeds"]
-    ranges = [_range([value for trace in shown for value in trace[axis] if value is not None]) for axis in "xy"]
+    ranges = [_range([value for trace in shown for value in _reach(trace, axis)]) for axis in "xy"]
     axes = {
         f"{axis}axis": {"title": {"text": title}, **({"range": range} if shown else {})}
         for axis, title, range in zip("xy", (x, y), ranges, strict=True)
@@ -79,8 +79,16 @@ def rows(figure: PlainFigure, count: int, bottom: int) -> PlainFigure:
     return figure
 
 
+def _reach(trace: Mapping[str, Any], axis: str) -> Iterator[float]:
+    """Yield the known values of a trace, with the ends of their error bars."""
+    errors = trace.get(f"error_{axis}", {}).get("array") or [0.0] * len(trace[axis])
+    for value, error in zip(trace[axis], errors, strict=True):
+        if value is not None:
+            yield from (value - error, value + error)
+
+
 def _range(values: list[float]) -> tuple[float, float]:
-    """Return the range of an axis: that of the points without their error bars, with a margin."""
+    """Return the range of an axis: that of these values, with a margin."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = 0.08 * (high - low) or 0.5 * abs(high) or 1.0
     return low - room, high + room

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgem_core.figures import PlainFigure, _print, _screen
+from mgem_core.figures.page import LATEX_FIGURE, ONE_COLUMN, PICTURES, Page
 from mgem_core.restriction import dual
 from mgem_core.restriction.restriction import Restriction
 
@@ -25,7 +26,7 @@ HALVES = np.array([[0.1, 0.95], [0.95, 0.25]])  # gradients on the two halves of
 REACH = 1.35  # half the width of the picture, and the radius of the shaded set of directions
 SHADE, INK = "rgba(0,114,178,0.16)", "#808080"
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
-FORMATS = ("png", "svg", "pdf", "html")
+FORMATS = (*PICTURES, "html", LATEX_FIGURE)
 
 
 class Panel(NamedTuple):
@@ -111,13 +112,13 @@ def _arrow(name: str, vector: Floats, color: str, axes: dict[str, str]) -> list[
 
 
 @_print.printing()
-def printed() -> matplotlib.figure.Figure:
+def printed(page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
     """Draw the two panels for paper."""
     from matplotlib.figure import Figure
 
-    figure = Figure((_print.COLUMN, 0.58 * _print.COLUMN), layout="constrained")
+    figure = Figure((page.width, 0.52 * page.width), layout="constrained")
     for number, panel in enumerate(panels(), 1):
-        axes = figure.add_subplot(1, 2, number, aspect="equal", xlim=(-REACH, REACH), ylim=(-REACH, REACH))
+        axes = figure.add_subplot(1, 2, number, aspect="equal", xlim=(-REACH, REACH), ylim=(-1.15, REACH))
         axes.set_title(panel.title)
         axes.axis("off")
         axes.fill(*panel.shade(), color=BLUE, alpha=0.16, lw=0)
@@ -134,10 +135,10 @@ def printed() -> matplotlib.figure.Figure:
     return figure
 
 
-def as_file(format: str) -> bytes:
+def as_file(format: str, page: Page = ONE_COLUMN) -> bytes:
     if format == "html":
         return _screen.as_page(screen(), "Which directions are allowed")
-    return _print.as_bytes(printed(), format)
+    return _print.as_bytes(printed(page), format)
 
 
 def in_words() -> str:

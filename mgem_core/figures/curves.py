@@ -1,27 +1,97 @@
-"""Curves of single runs over their steps, for the dashboard only; they are not exported."""
+"""The frontier over all strengths at recorded steps: ⟨g_t,z⟩ against ⟨g_s,z⟩, with marks at the strengths of the sweep."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from mgem_core.figures import _screen
-from mgem_core.figures.style import RUNS
+from mgem_core.analysis.aggregate import View
+from mgem_core.figures import Figure, PlainFigure, _points, _print, _recorded, _screen, frontier, register
+from mgem_core.figures._legend import draw_legend
+from mgem_core.figures.page import ONE_COLUMN, Page
+from mgem_core.figures.selection import Selection
+from mgem_core.figures.style import axis_titles, axis_titles_tex, line_styles, of_family, pair_title
+from mgem_core.lens.seed_curves import KEEPS, LEARNS, mean_over_seeds, strength_grid
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
+    import matplotlib.figure
+
+AT = ("x", "y")
 
 
-def draw_curves(series: Mapping[str, pd.DataFrame], y: str, title: str, iterations: Mapping[str, int]) -> go.Figure:
-    """Plot column y of each run over its steps, one task after the other; `iterations` holds the steps per task."""
-    import plotly.graph_objects as go
+def data(selection: Selection) -> pd.DataFrame:
+    """Return a row per line and strength, on a dense grid and at the strengths of the sweep: means over seeds."""
+    recorded, view = _recorded.read(selection), selection.view
+    strengths = np.unique([*strength_grid(recorded.recordings), *recorded.strengths])
+    means, errors = mean_over_seeds(recorded.curves(view.axes, view.gradient, strengths.tolist()))
+    columns: dict[str, Any] = {"q": strengths, "in_sweep": np.isin(strengths, recorded.strengths)}
+    frames = []
+    for line, mean, error in zip(recorded.lines, means, errors, strict=True):
+        numbers = {"x": mean[:, KEEPS], "y": mean[:, LEARNS], "x_sem": error[:, KEEPS], "y_sem": error[:, LEARNS]}
+        frames.append(pd.DataFrame({**columns, **numbers}).assign(**_recorded.about(recorded, line.name)))
+    return pd.concat(frames, ignore_index=True)
 
-    figure = go.Figure(_screen.figure([], "step", title))
-    for number, (name, frame) in enumerate(series.items()):
-        if len(frame):
-            steps = frame["task"] * iterations[name] + frame["step"]
-            line = {"color": RUNS[number % len(RUNS)]}
-            figure.add_scatter(x=steps, y=frame[y], name=name, uid=_screen.uid(name), line=line)
+
+def tidy(curves: pd.DataFrame, view: View) -> pd.DataFrame:
+    names = _points.products(view)
+    measures = {name + suffix: names[name] + suffix for name in AT for suffix in ("", "_sem")}
+    frame = _recorded.tidy(curves, view).rename(columns=measures)
+    return frame[["method", "q", "in_sweep", "axes", "pair", *measures.values(), "recorded", "recorded_seeds"]]
+
+
+def screen(curves: pd.DataFrame, view: View) -> PlainFigure:
+    """Draw a curve per line, with markers at the strengths of the sweep."""
+    styles, traces = line_styles(curves), []
+    for line, (color, dash, _) in styles.items():
+        rows = curves[curves["line"] == line].dropna(subset=list(AT))
+        marker = {
+            **{"color": color, "symbol": of_family(rows["family"].iloc[0]).symbol if len(rows) else "circle"},
+            **{"size": [7 if one else 0 for one in rows["in_sweep"]], "opacity": 1.0},
+        }
+        look = {"type": "scatter", "mode": "lines+markers", "line": {"color": color, "dash": dash, "width": 1.5}}
+        hover = f"<b>{line}</b>, q = %{{customdata:.3g}}<br>%{{x:.4g}}, %{{y:.4g}}<extra></extra>"
+        traces.append(
+            {**look, "name": line, "uid": _screen.uid(line), "marker": marker, "hovertemplate": hover}
+            | {"x": rows["x"].tolist(), "y": rows["y"].tolist(), "customdata": rows["q"].tolist()}
+        )
+    figure = _screen.figure([trace for trace in traces if trace["x"]], *axis_titles(view), list(styles))
+    return _recorded.titled(figure, f"Frontier {_recorded.title(curves)}")
+
+
+@_print.printing()
+def printed(curves: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+    """Draw a curve per line, with markers at the strengths of the sweep; curves that coincide have one name."""
+    figure, axes = _print.one_axes(page, *axis_titles_tex(view))
+    styles = line_styles(curves)
+    for line, (color, _, linestyle) in styles.items():
+        rows = curves[curves["line"] == line].dropna(subset=list(AT))
+        axes.plot(rows["x"], rows["y"], color=color, linestyle=linestyle, lw=1.1, zorder=2.2)
+        marked = rows[rows["in_sweep"]]
+        axes.plot(marked["x"], marked["y"], ls="none", marker="o", ms=2.8, color=color, zorder=2.3)
+    limits = axes.get_xlim(), axes.get_ylim()
+    handles = _recorded.legend_handles(_recorded.curves_of(curves, AT), styles, limits, page)
+    _print.draw_title(figure, page, f"Frontier {_recorded.title(curves)}")
+    draw_legend(figure, handles, page)
     return figure
+
+
+def subtitle(curves: pd.DataFrame, view: View) -> str:
+    return f"{_recorded.title(curves)} · {pair_title(view)} · marks: strengths of the sweep"
+
+
+register(
+    Figure(
+        "curves",
+        "Frontier over all strengths",
+        data,
+        tidy=tidy,
+        screen=screen,
+        printed=printed,
+        has_legend=True,
+        subtitle=subtitle,
+        name_parts=frontier.name_parts,
+        has_data=_recorded.has_data,
+    )
+)

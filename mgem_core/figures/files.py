@@ -10,20 +10,33 @@ import pandas as pd
 
 from mgem_core.analysis.aggregate import View
 from mgem_core.figures import FIGURES, Figure, _print, _screen
+from mgem_core.figures.latex_figure import latex_figure
+from mgem_core.figures.page import LATEX_FIGURE, ONE_COLUMN, PICTURES, Page, ending
 from mgem_core.figures.selection import Selection, check_choice
 
 
-def export(selection: Selection, name: str, format: str) -> bytes:
-    """Return the content of a file with the figure of this name; raise a UsageError if it cannot be made."""
+def export(selection: Selection, name: str, format: str, page: Page = ONE_COLUMN) -> bytes:
+    """Return the content of a file with the figure of this name; raise a UsageError if it cannot be made.
+
+    `page` decides how pictures are printed, and what is in the LaTeX figure that includes the picture.
+    """
     check_choice("what", name, FIGURES)
     figure = FIGURES[name]
     check_choice(f"format of {name}", format, figure.formats)
     if figure.document:
         return _json(figure.document(selection))
     assert figure.data, "a figure without a document has data"
-    data, view = figure.data(selection), selection.view
-    if format in ("png", "svg", "pdf") and figure.printed:
-        return _print.as_bytes(figure.printed(data, view), format)
+    return render(selection, figure, figure.data(selection), format, page)
+
+
+def render(selection: Selection, figure: Figure, data: pd.DataFrame, format: str, page: Page = ONE_COLUMN) -> bytes:
+    """Return the content of a file that shows this data of a figure."""
+    view = selection.view
+    if format in PICTURES and figure.printed:
+        return _print.as_bytes(figure.printed(data, view, page), format)
+    if format == LATEX_FIGURE:
+        picture = file_name(selection.name(), figure, "pdf", view, page)
+        return latex_figure(picture, page, caption(figure, data, view), figure.name).encode()
     if format == "html" and figure.screen:
         return _screen.as_page(figure.screen(data, view), figure.title)
     if format == "latex" and figure.latex:
@@ -52,10 +65,18 @@ def _json_value(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def file_name(runs: str, figure: Figure, format: str, view: View) -> str:
+def caption(figure: Figure, data: pd.DataFrame, view: View) -> str:
+    """Describe the figure as it does on the page, such as "Transfer: dashed: equal ACC; mean over 6 seeds."."""
+    plain = re.sub("<.*?>", "", re.sub("<sub>(.*?)</sub>", r"_\1", figure.subtitle(data, view)))
+    return ": ".join(filter(None, [figure.title, plain.replace(" · ", "; ")])) + "."
+
+
+def file_name(runs: str, figure: Figure, format: str, view: View, page: Page = ONE_COLUMN) -> str:
     """Build a file name from runs, figure and view, such as quick-look-s3_frontier_per-unit_task1-task2.pdf."""
     parts = [runs, figure.name, *figure.name_parts(view)]
     if figure.uses_view:
         parts += [view.benchmark, "" if view.after is None else f"after-task{view.after}"]
+    if format in (*PICTURES, LATEX_FIGURE):
+        parts += page.name_parts()
     safe = (re.sub(r"[^A-Za-z0-9.]+", "-", part).strip("-.") for part in parts)
-    return "_".join(part for part in safe if part) + (".tex" if format == "latex" else f".{format}")
+    return f"{'_'.join(filter(None, safe))}.{ending(format)}"

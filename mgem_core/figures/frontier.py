@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
-from mgem_core.errors import UsageError
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
+from mgem_core.figures._legend import draw_legend
+from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import ENVELOPE, axis_titles, axis_titles_tex, line_styles, pair_title
 from mgem_core.metrics import pareto_front
@@ -30,10 +31,7 @@ def has_data(selection: Selection) -> bool:
 
 def data(selection: Selection) -> pd.DataFrame:
     points, view = selection.points(), selection.view
-    tasks = int(points["tasks"].max())
-    if view.pair is not None and not 0 <= view.pair[0] < view.pair[1] < tasks:
-        pair = f"{view.pair[0] + 1},{view.pair[1] + 1}"
-        raise UsageError(f"pair is {pair!r}; it must be S,T with 1 ≤ S < T ≤ {tasks}, the number of tasks, or mean.")
+    _points.check_pair(view, int(points["tasks"].max()))
     probed = "any past task" if view.pair is None else f"task {view.pair[0] + 1} in task {view.pair[1] + 1}"
     reason = f"no run has probed {probed}; at least two tasks and probe_every above 0 are needed"
     if view.after == 1:
@@ -67,13 +65,13 @@ def screen(points: pd.DataFrame, view: View) -> PlainFigure:
 
 
 @_print.printing()
-def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
     """Draw a line per method in the order of q with error bars, above the envelope of the GEM family."""
     front = envelope_of(points.dropna(subset=list(AT)))
-    figure, axes = _print.one_column(*axis_titles_tex(view))
+    figure, axes = _print.one_axes(page, *axis_titles_tex(view))
     envelope = axes.plot(front["x"], front["y"], color="#808080", lw=3.5, solid_capstyle="round", zorder=2, label=ENVELOPE)
     handles = _print.draw_lines(axes, _points.drawn(points, view, AT), view, AT, line_styles(points))
-    _print.draw_legend(figure, handles + envelope)
+    draw_legend(figure, handles + envelope, page)
     return figure
 
 
@@ -98,4 +96,10 @@ def name_parts(view: View) -> list[str]:
     return [axes, *(["batch"] if view.gradient == "batch" else []), pair]
 
 
-register(Figure("frontier", "Frontier", data, tidy, screen, printed, latex, subtitle, name_parts, has_data, place=1))
+register(
+    Figure(
+        *("frontier", "Frontier", data, tidy, screen, printed, latex, subtitle, name_parts, has_data),
+        has_legend=True,
+        place=1,
+    )
+)

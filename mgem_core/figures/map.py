@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from mgem_core.analysis.aggregate import View, mean_strength
 from mgem_core.analysis.significance import LEAST_SEEDS, are_significant, estimate, holm
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register, strength
 from mgem_core.figures._compared import Comparison, nothing_in_common, read_comparison
+from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import contrast, line_styles, measure_name
 
@@ -31,7 +31,6 @@ SEQUENTIAL = ["#00224E", "#123570", "#3B496C", "#575D6D", "#707173", "#8A8678", 
 NO_STRENGTH = text.MISSING
 COLUMNS = ["line", "label", "family", "q", "value", "low", "high", "p", "seeds", "is_significant", "baseline"]
 PALE = 0.25  # share of the colour that a difference has if it is not significant
-MOST_CELLS_IN_COLUMN = 8  # the largest number of strengths with which a map fits in one column of a paper
 
 
 def data(selection: Selection) -> pd.DataFrame:
@@ -97,7 +96,9 @@ class Grid(NamedTuple):
 
 def grid(cells: pd.DataFrame, view: View) -> Grid:
     largest = cells["value"].abs().max()
-    decimals = 1 if view.measure not in ("x", "y") or not largest > 0 else int(max(0, 1 - np.floor(np.log10(largest))))
+    digits = 1 if view.cells == "differences" else 2  # of the largest number, after the first
+    is_percent = view.measure not in ("x", "y")
+    decimals = 1 if is_percent or not largest > 0 else int(max(0, digits - np.floor(np.log10(largest))))
     texts = [
         cell_text(value, is_significant, view, decimals)
         for value, is_significant in zip(cells["value"], cells["is_significant"], strict=True)
@@ -159,30 +160,30 @@ def difference_title(cells: pd.DataFrame, view: View, in_tex: bool = False) -> s
 
 
 @_print.printing()
-def printed(cells: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
-    """Draw a heat map with numbers in its cells and a title that names them."""
+def printed(cells: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+    """Draw a heat map with numbers in its cells and a title that names them; without rows and columns that are empty."""
     from matplotlib.colors import LinearSegmentedColormap, to_hex
     from matplotlib.figure import Figure
 
-    lines, columns, _, shades, texts = grid(cells, view)
+    lines, columns, _, shades, texts = grid(cells.dropna(subset=["value"]), view)
     colors, low, high = scale(cells, view)
     palette = LinearSegmentedColormap.from_list("map", colors)
-    width = _print.COLUMN if len(columns) <= MOST_CELLS_IN_COLUMN else _print.TEXT_WIDTH
-    figure = Figure((width, 0.9 + 0.25 * len(lines)), layout="constrained")
+    figure = Figure((page.width, 0.65 + 0.22 * len(lines)), layout="constrained")
     axes = figure.add_subplot(xlabel="memory strength $q$")
     image = axes.imshow(shades, cmap=palette, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(lines)), lines)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    size = min(7.0, 40 * width / (len(columns) + 3))
+    cell_width = 72 * (page.width - 1.3) / len(columns)
+    size = min(7.0, cell_width / (0.48 * max(map(len, chain(*texts)), default=1)))
     for i, j in product(range(len(lines)), range(len(columns))):
-        if texts[i][j]:
+        if texts[i][j] and size >= _print.SMALLEST:
             cell = to_hex(palette((shades[i, j] - low) / ((high - low) or 1.0)))
             color = "#000000" if contrast("#000000", cell) > contrast("#FFFFFF", cell) else "#FFFFFF"
             axes.text(j, i, texts[i][j], ha="center", va="center", fontsize=size, color=color, in_layout=False)
     figure.colorbar(image, ax=axes, fraction=0.05, aspect=25).outline.set_visible(False)
-    figure.suptitle(textwrap.fill(subtitle(cells, view, in_tex=True), round(19 * width)), fontsize=7)
+    _print.draw_title(figure, page, subtitle(cells, view, in_tex=True))
     return figure
 
 

@@ -13,6 +13,7 @@ from mgem_core.analysis import aggregate, measurements
 from mgem_core.analysis.aggregate import View
 from mgem_core.errors import UsageError
 from mgem_core.figures import Figure, _latex, _print, register
+from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 
 if TYPE_CHECKING:
@@ -147,17 +148,18 @@ def _hover_texts(R: np.ndarray, names: Sequence[str]) -> list[list[str]]:
 
 
 @_print.printing()
-def printed(data: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+def printed(data: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
     """Draw heat maps on one colour scale, with numbers in the cells if there is space."""
     from matplotlib.figure import Figure
 
     matrices, title = _first_panels(data)
     tasks = max(R.shape[1] for R in matrices.values())
-    columns = min(4 if tasks <= 5 else 3, len(matrices))
+    columns = min(page.columns + (2 if tasks <= 5 else 1), len(matrices))
     rows = -(-len(matrices) // columns)
-    width = _print.COLUMN if columns <= 2 else _print.TEXT_WIDTH
-    panel = (width - 1) / columns  # labels and the colour scale take an inch
-    figure = Figure((width, 0.4 + rows * (panel + 0.34)), layout="constrained")
+    panel = (page.width - 1) / columns  # labels and the colour scale take an inch
+    size = min(7.0, 0.5 * 72 * panel / tasks)
+    title_rows = max(len(textwrap.wrap(name, round(19 * panel))) for name in matrices)
+    figure = Figure((page.width, 0.4 + rows * (panel + 0.34 + 0.1 * (title_rows - 1))), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     if title:
         figure.suptitle(title, fontsize=8)
@@ -165,10 +167,10 @@ def printed(data: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
     low, high = np.nanmin(every), np.nanmax(every)
     for axes, (name, R) in zip(grid.flat, matrices.items(), strict=False):
         image = axes.imshow(R, cmap="viridis", vmin=low, vmax=high, interpolation="nearest")
-        axes.set_title(textwrap.fill(name, round(24 * panel)), fontsize=7)
+        axes.set_title(textwrap.fill(name, round(19 * panel)), fontsize=7)
         _draw_ticks(axes, R)
-        if tasks <= DENSE:
-            _draw_numbers(axes, R, (low + high) / 2, size=min(7.0, 0.42 * 72 * panel / tasks))
+        if tasks <= DENSE and size >= _print.SMALLEST:
+            _draw_numbers(axes, R, (low + high) / 2, size)
     for axes in grid.flat[len(matrices) :]:
         axes.set_visible(False)
     figure.supxlabel("accuracy on task $j$", fontsize=8)

@@ -12,8 +12,11 @@ from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.choice import choose_configuration
 from mgem_core.errors import UsageError
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
+from mgem_core.figures._legend import draw_legend
+from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import family, line_styles
+from mgem_core.metrics import BY_CHANCE
 from mgem_core.streams import BENCHMARKS
 
 if TYPE_CHECKING:
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
 PANELS = {"acc": "ACC, %", "seconds_per_step": "time, s per step", "peak_memory_mb": "peak memory, MB"}
 PANEL_PIXELS = 170
 ERROR_BARS = {"thickness": 1, "width": 3, "color": "#808080"}
-BY_CHANCE = 1.0  # points; an accuracy this close to chance does not show that anything was learned
 GAP = 0.09  # between two panels, as a share of the height
 
 
@@ -70,9 +72,19 @@ def tidy(rows: pd.DataFrame, view: View) -> pd.DataFrame:
     return columns.assign(q=_points.strengths(rows["q"]))
 
 
-def _panels(rows: pd.DataFrame) -> list[str]:
+def have_learned(rows: pd.DataFrame) -> bool:
+    """Return whether some accuracy is above chance."""
+    return bool((rows["acc"] >= rows["chance"] + BY_CHANCE).any())
+
+
+def _known(rows: pd.DataFrame) -> list[str]:
     """Return the measures that some row has; only the published results include the peak memory."""
     return [name for name in PANELS if rows[name].notna().any()]
+
+
+def _panels(rows: pd.DataFrame) -> list[str]:
+    """Return the measures to draw: accuracies only if some are above chance."""
+    return [name for name in _known(rows) if name != "acc" or have_learned(rows)]
 
 
 def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
@@ -122,13 +134,13 @@ def _acc_range(rows: pd.DataFrame) -> list[float]:
 
 
 @_print.printing()
-def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
     """Draw the panels for paper."""
     from matplotlib.figure import Figure
 
     panels, styles = _panels(rows), line_styles(rows)
     networks = list(dict.fromkeys(rows["network"]))
-    figure = Figure((_print.COLUMN, 0.7 + 1.15 * len(panels)), layout="constrained")
+    figure = Figure((page.width, 0.3 + 1.15 * len(panels)), layout="constrained")
     width = 0.8 / len(styles)
     for place, name in enumerate(panels):
         axes = figure.add_subplot(len(panels), 1, place + 1, ylabel=PANELS[name])
@@ -145,7 +157,7 @@ def printed(rows: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
         axes.set_xticks(range(len(networks)), networks if place == len(panels) - 1 else [""] * len(networks))
         if name == "acc":
             axes.set_ylim(*_acc_range(rows))
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    draw_legend(figure, axes.get_legend_handles_labels()[0], page)
     return figure
 
 
@@ -155,14 +167,14 @@ def subtitle(rows: pd.DataFrame, view: View) -> str:
     means = f"means over {seeds}, ± standard error" if has_errors else "one seed, so there are no error bars"
     strengths = sorted({text.strength(q) for q in rows["q"]} - {text.MISSING})
     parts = [means, *([f"memory strength {', '.join(strengths)}"] if strengths else [])]
-    if ((rows["acc"] - rows["chance"]).abs() < BY_CHANCE).all():
+    if not have_learned(rows):
         chance = " or ".join(f"{value:g} %" for value in rows["chance"].unique())
-        parts.append(f"no ACC is more than a point from chance, {chance}, so only time and memory can be compared")
+        parts.append(f"no ACC is {BY_CHANCE:g} point or more above chance, {chance}, so accuracies are not drawn")
     return "; ".join(parts)
 
 
 def latex(rows: pd.DataFrame, view: View, source: str) -> str:
-    panels = _panels(rows)
+    panels = _known(rows)
     decimals = {name: 2 if name == "acc" else _latex.decimals_for_four_digits(rows[name]) for name in panels}
     head = ["network", "method", *(PANELS[name].replace("%", r"\%") for name in panels), "seeds"]
     groups = [
@@ -179,4 +191,4 @@ def latex(rows: pd.DataFrame, view: View, source: str) -> str:
     return _latex.tabular(f"{source}: mean ± standard error over seeds", head, groups)
 
 
-register(Figure("networks", "Networks", data, tidy, screen, printed, latex, subtitle))
+register(Figure("networks", "Networks", data, tidy, screen, printed, latex, subtitle, has_legend=True))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mgem_core.figures import _print
+from mgem_core.figures.page import LATEX_FIGURE, ONE_COLUMN, PICTURES, Page
 from mgem_core.streams import BENCHMARKS
 from mgem_core.streams._files import unreadable
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 COUNT = 8  # images per domain
 GAP = 2  # width of the white gap between two images, in pixels
-FORMATS = ("png", "svg", "pdf")
+FORMATS = (*PICTURES, LATEX_FIGURE)
 
 
 class Strip(NamedTuple):
@@ -41,6 +42,15 @@ def strips() -> list[Strip]:
         raise unreadable(error.filename, error) from None
 
 
+def installed_domains() -> list[tuple[str, list[str], list[str]]]:
+    """Return for each benchmark with domains its title, the domains whose data is installed, and all of them."""
+    return [
+        (benchmark.title, [one for one in benchmark.domains if not benchmark.missing([one])], [*benchmark.domains])
+        for benchmark in BENCHMARKS.values()
+        if benchmark.sample
+    ]
+
+
 def _side_by_side(images: np.ndarray) -> np.ndarray:
     """Join images [N, height, width] or [N, height, width, 3] into one colour image."""
     coloured = images if images.ndim == 4 else np.repeat(images[..., None], 3, axis=3)
@@ -50,15 +60,17 @@ def _side_by_side(images: np.ndarray) -> np.ndarray:
 
 
 @_print.printing()
-def printed() -> matplotlib.figure.Figure:
-    """Draw a row per domain, below the title of its benchmark."""
+def printed(page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+    """Draw a strip per domain, below the title of its benchmark, in as many columns as the page has."""
     from matplotlib.figure import Figure
 
     found = strips()
-    figure = Figure((_print.COLUMN, 0.5 * len(found)), layout="constrained")
+    rows = -(-len(found) // page.columns)
+    figure = Figure((page.width, 0.5 * rows), layout="constrained")
     before = ""
-    for number, strip in enumerate(found, 1):
-        axes = figure.add_subplot(len(found), 1, number)
+    for number, strip in enumerate(found):
+        column, row = divmod(number, rows)
+        axes = figure.add_subplot(rows, page.columns, row * page.columns + column + 1, anchor="W")
         axes.imshow(strip.pixels)
         axes.axis("off")
         title = strip.domain if strip.benchmark == before else f"{strip.benchmark}: {strip.domain}"
@@ -67,5 +79,5 @@ def printed() -> matplotlib.figure.Figure:
     return figure
 
 
-def as_file(format: str) -> bytes:
-    return _print.as_bytes(printed(), format)
+def as_file(format: str, page: Page = ONE_COLUMN) -> bytes:
+    return _print.as_bytes(printed(page), format)

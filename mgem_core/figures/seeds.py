@@ -11,6 +11,7 @@ from mgem_core.analysis import paired
 from mgem_core.analysis.aggregate import View
 from mgem_core.figures import Figure, PlainFigure, _latex, _print, _screen, frontier, register
 from mgem_core.figures._compared import nothing_in_common, read_comparison
+from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
 from mgem_core.text import pluralize
@@ -83,10 +84,10 @@ def screen(differences: pd.DataFrame, view: View) -> PlainFigure:
 
 
 @_print.printing()
-def printed(differences: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+def printed(differences: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
     """Draw dots, means and confidence intervals for paper."""
     styles, baseline = line_styles(differences), differences["baseline"].iloc[0]
-    figure, axes = _print.one_column(f"difference to {baseline}: {TITLES[view.difference]}", "")
+    figure, axes = _print.one_axes(page, f"difference to {baseline}: {TITLES[view.difference]}", "")
     figure.set_figheight(0.9 + 0.26 * len(styles))
     axes.axvline(0, color="#808080", lw=0.8, zorder=1.5)
     for place, (line, (color, _, _)) in enumerate(styles.items()):

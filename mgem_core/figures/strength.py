@@ -9,6 +9,8 @@ import pandas as pd
 
 from mgem_core.analysis.aggregate import View
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, frontier, register
+from mgem_core.figures._legend import draw_legend
+from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles, measure_name, measure_title
 
@@ -76,11 +78,11 @@ def screen(points: pd.DataFrame, view: View) -> PlainFigure:
 
 
 @_print.printing()
-def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
     """Draw the lines for paper, with a legend."""
     known, constant = _drawn(points, view)
     styles, marks = line_styles(points), ticks(known)
-    figure, axes = _print.one_column("memory strength $q$", measure_title(view, in_tex=True))
+    figure, axes = _print.one_axes(page, "memory strength $q$", measure_title(view, in_tex=True))
     handles = _print.draw_lines(axes, known, view, ("position", view.measure), styles)
     for row in constant.to_dict("records"):
         color = styles[row["line"]].color
@@ -90,7 +92,7 @@ def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
         room = 0.05 * (high - low)
         axes.set_ylim(min(low, constant[view.measure].min() - room), max(high, constant[view.measure].max() + room))
     axes.set_xticks(list(marks), list(marks.values()))
-    _print.draw_legend(figure, handles)
+    draw_legend(figure, handles, page)
     return figure
 
 
@@ -118,6 +120,9 @@ def name_parts(view: View) -> list[str]:
 CONTROLS = ("measure",)
 register(
     Figure(
-        "strength", "Against strength", data, tidy, screen, printed, latex, subtitle, name_parts, place=3, controls=CONTROLS
+        *("strength", "Against strength", data, tidy, screen, printed, latex, subtitle, name_parts),
+        has_legend=True,
+        place=3,
+        controls=CONTROLS,
     )
 )

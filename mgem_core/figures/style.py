@@ -40,17 +40,27 @@ def line_styles(points: pd.DataFrame) -> dict[str, LineStyle]:
     """Return the style of each line in the order of the legend: by family, then by the numbers of modules and splits.
 
     Within a family, colours go from light to dark as the numbers grow; lines with the same label differ in their dashes.
+    On paper, lines of md-GEM with other splits differ in their dashes as well.
     """
     lines = points.drop_duplicates("line")[["line", "label", "family"]].to_dict("records")
     families = list(dict.fromkeys([*FAMILIES, *(row["family"] for row in lines)]))
-    lines.sort(key=lambda row: (families.index(row["family"]), numbers_in(row["label"]), row["line"]))
+    lines.sort(key=lambda row: (families.index(row["family"]), numbers_in(row["label"]), by_number(row["line"])))
     styles = {}
     for row in lines:
         labels = list(dict.fromkeys(other["label"] for other in lines if other["family"] == row["family"]))
         same_label = [other["line"] for other in lines if other["label"] == row["label"]]
+        splits = sorted({tuple(numbers_in(label)[1:]) for label in labels})
         color = ramp(of_family(row["family"]).color, labels.index(row["label"]), len(labels))
-        styles[row["line"]] = LineStyle(color, *DASHES[same_label.index(row["line"]) % len(DASHES)])
+        place = same_label.index(row["line"])
+        on_paper = place + splits.index(tuple(numbers_in(row["label"])[1:]))
+        styles[row["line"]] = LineStyle(color, DASHES[place % len(DASHES)][0], DASHES[on_paper % len(DASHES)][1])
     return styles
+
+
+def by_number(line: str) -> list[tuple[float, str]]:
+    """Return a key that sorts "GEM at q = 3" before "GEM at q = 10"."""
+    parts = re.findall(r"([^0-9]*)([0-9]+\.?[0-9]*)?", line)
+    return [item for words, number in parts for item in ((-1.0, words), (float(number or -1), ""))]
 
 
 def numbers_in(label: str) -> list[int]:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from mgem_core.analysis.aggregate import View
+from mgem_core.analysis.aggregate import View, by_line
 from mgem_core.figures import Figure, _latex, _points, register
 from mgem_core.figures.selection import Selection
 
@@ -16,7 +16,7 @@ def data(selection: Selection) -> pd.DataFrame:
     view = selection.view
     reason = f"no run has learned {_points.needed_task(view)}"
     points = selection.best_points()[0] if view.strengths == "validation" else selection.points()
-    return _points.known_points(points, ["acc"], view, reason)
+    return by_line(_points.known_points(points, ["acc"], view, reason))
 
 
 def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:

@@ -10,6 +10,8 @@ import pandas as pd
 from mgem_core.analysis.aggregate import View, by_strength
 from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures._labels import Label, Place, along, free_label, obstacles_of
+from mgem_core.figures._legend import draw_legend
+from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
 from mgem_core.learners import shares_network
@@ -17,9 +19,9 @@ from mgem_core.learners import shares_network
 if TYPE_CHECKING:
     import matplotlib.figure
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 AT = ("bwd", "fwd")
-PRINTED = (200.0, 130.0)  # approximate size of the axes on paper, in points
 STEPS = (0.5, 1, 2, 5, 10, 20, 50)  # possible distances between lines of equal ACC
 
 
@@ -75,18 +77,20 @@ def _ends_within(acc: float, x: tuple[float, float], y: tuple[float, float]) -> 
 
 
 @_print.printing()
-def printed(points: pd.DataFrame, view: View) -> matplotlib.figure.Figure:
+def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
     """Draw a line per method in the order of q with error bars, and dashed lines of equal ACC."""
-    figure, axes = _print.one_column("BWD  (lost or gained later, in points)", "FWD  (just after learning, in %)")
+    figure, axes = _print.one_axes(page, "BWD  (lost or gained later, in points)", "FWD  (just after learning, in %)")
     known = _points.drawn(points, view, AT)
     handles = _print.draw_lines(axes, known, view, AT, line_styles(points))
-    _draw_equal_acc(axes, known)
-    _print.draw_legend(figure, handles)
+    draw_legend(figure, handles + _draw_equal_acc(axes, known, page), page)
     return figure
 
 
-def _draw_equal_acc(axes: Axes, points: pd.DataFrame) -> None:
-    """Draw dashed lines FWD = ACC − BWD at round values of ACC, with labels where there is space."""
+def _draw_equal_acc(axes: Axes, points: pd.DataFrame, page: Page) -> list[Line2D]:
+    """Draw dashed lines FWD = ACC − BWD at round values of ACC, with labels where there is space.
+
+    Return their entry in the legend.
+    """
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
 
     def place(x: float, y: float) -> Place:
@@ -95,19 +99,26 @@ def _draw_equal_acc(axes: Axes, points: pd.DataFrame) -> None:
     paths = [by_strength(rows)[list(AT)].to_numpy(float) for _, rows in points.groupby("line")]
     obstacles = np.vstack([obstacles_of([place(x, y) for x, y in path], marker=4.0) for path in paths])
     labels: list[Label] = []
+    drawn: list[Line2D] = []
     for acc in _print.round_numbers().tick_values(left + low, right + high):
         if not (ends := _ends_within(acc, (left, right), (low, high))):
             continue
-        axes.plot(*zip(*ends, strict=True), color="#a0a0a0", lw=0.6, ls=(0, (5, 4)), zorder=1.5)
+        drawn += axes.plot(*zip(*ends, strict=True), color="#a0a0a0", lw=0.6, ls=(0, (5, 4)), zorder=1.5, label="equal ACC")
         places = along([place(*end) for end in ends])
-        if label := free_label(places, (26, 8), obstacles, labels, [PRINTED]):
+        if label := free_label(places, (26, 8), obstacles, labels, [page.axes_size]):
             labels.append(label)
             x, y = left + label.place[0] * (right - left), low + label.place[1] * (high - low)
             look: dict[str, Any] = {"fontsize": 6, "color": "#808080", "va": "bottom", "zorder": 1.6}
             axes.annotate(f"ACC {acc:g}", (x, y), label.offset, textcoords="offset points", **look)
     axes.set(xlim=(left, right), ylim=(low, high))
+    return drawn[:1]
 
 
 register(
-    Figure("transfer", "Transfer", data, tidy, screen, printed, _latex.accuracy_table, subtitle, has_data=has_data, place=2)
+    Figure(
+        *("transfer", "Transfer", data, tidy, screen, printed, _latex.accuracy_table, subtitle),
+        has_data=has_data,
+        has_legend=True,
+        place=2,
+    )
 )

@@ -41,9 +41,10 @@ class Method:
     caution: Callable[[RunConfig], str] = lambda config: ""  # a warning about a configuration, in a sentence
     keeps_samples_per_task: bool = False  # if True, a task must show at least `memory` samples
     shares_network: bool = True  # if False, each task has its own network, and there is no transfer between tasks
-    # (config, task counted from 0) → samples that a step passes through the network in addition to its batch; only used to
-    # estimate how long runs take
+    # (config, task counted from 0) → samples that a step passes through the network in addition to its batch, and the
+    # number of passes in which it does so; only used to estimate how long runs take
     cost: Callable[[RunConfig, int], float] = lambda config, task: 0.0
+    passes: Callable[[RunConfig, int], float] = lambda config, task: 1.0
     learning_rates: Mapping[str, float] = field(
         default_factory=dict
     )  # benchmark → measured rate, used before the benchmark's

@@ -11,6 +11,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mgem_core.networks._layer import Layer, Shape
@@ -49,6 +50,11 @@ def register(network: Network) -> None:
 def layers(network: str, shape: Shape, classes: int, width: float = 1.0) -> list[Layer]:
     """Return the layers of a network for images of that shape, with all hidden widths multiplied by `width`."""
     return _network_for(network, shape).layers(shape, classes, width)
+
+
+@lru_cache(maxsize=1000)
+def has_convolutions(network: str, shape: Shape, classes: int) -> bool:
+    return any(len(tensor) == 4 for layer in layers(network, shape, classes) for tensor in layer.shapes.values())
 
 
 def build(network: str, shape: Shape, classes: int, seed: int, width: float = 1.0) -> nn.Module:

@@ -2,6 +2,8 @@
 
 from torch import nn
 
+from mgem_core.networks._convolution import Conv2d
+
 
 def linear(inputs: int, outputs: int) -> nn.Linear:
     layer = nn.Linear(inputs, outputs)
@@ -10,8 +12,8 @@ def linear(inputs: int, outputs: int) -> nn.Linear:
     return layer
 
 
-def conv(inputs: int, outputs: int, kernel: int, stride: int = 1, padding: int = 0, bias: bool = False) -> nn.Conv2d:
-    layer = nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=bias)
+def conv(inputs: int, outputs: int, kernel: int, stride: int = 1, padding: int = 0, bias: bool = False) -> Conv2d:
+    layer = Conv2d(inputs, outputs, kernel, stride, padding, bias=bias)
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
     nn.init.xavier_uniform_(layer.weight)

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.paper.tables import GRIDS, SCALES, SHORT_STRENGTHS, TABLES, VALIDATION, Scale, sweep_of
+from mgem_core.restriction.restriction import CONVENTIONS
 
 
 class Preset(NamedTuple):
@@ -16,17 +17,33 @@ def _spec(base: dict[str, Any], *grids: dict[str, list[Any]], **common: list[Any
     return SweepSpec(base=base, grid=[{**grid, **common} for grid in grids or ({},)])
 
 
+def _recorded_spec(base: dict[str, Any], *grids: dict[str, list[Any]], **common: list[Any]) -> SweepSpec:
+    """Return a sweep with recordings, for the curves of the lens."""
+    return _spec({**base, **CONVENTIONS["on-conflict"].fields}, *grids, **common).with_default_record()
+
+
 STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]  # the trade-off begins beyond 1
 SHORT: dict[str, Any] = {"benchmark": "mnist5k-rotations", "tasks": 3, "iterations": 100, "memory": 240, "probe_every": 20}
-# Every step is restricted, as in the paper's equations, and as long as the gradient: a strength changes only its direction.
-DIRECTION_ALONE = {"trigger": "always", "step_length": "gradient"}
+
+EXAMPLE = "rotated-digits"  # its finished results come with the tool (published/example.py), and *Run it live* trains it
+_FAMILY: tuple[dict[str, list[Any]], ...] = ({"modules": [1, 2, 4, 6]}, {"splits": [2, 3, 6]})  # GEM, p-mGEM and d-mGEM
 
 _BUILT_IN: dict[str, Preset] = {
+    EXAMPLE: Preset(
+        "Rotated digits",
+        "GEM, p-mGEM, d-mGEM and ER on three tasks of rotated digits, with recordings of GEM",
+        _recorded_spec(
+            {**SHORT, "memory": 252},  # which can be divided into 2, 3 and 6
+            *({**lines, "strength": STRENGTHS} for lines in _FAMILY),
+            {"method": ["er"]},
+            seed=[0, 1, 2, 3, 4, 5],
+        ),
+    ),
     "quick-look": Preset(
         "Quick look",
-        "Plain SGD, GEM and d-mGEM(2) on three tasks of rotated digits",
-        _spec(
-            {**SHORT, "iterations": 60, "memory": 128, **DIRECTION_ALONE},
+        "Plain SGD, GEM and d-mGEM(2) with six memory strengths, on three tasks of rotated digits",
+        _recorded_spec(
+            {**SHORT, "iterations": 60, "memory": 128},
             {"method": ["single"]},
             {"splits": [1, 2], "strength": STRENGTHS},
             seed=[0, 1, 2, 3],
@@ -34,13 +51,13 @@ _BUILT_IN: dict[str, Preset] = {
     ),
     "modules-against-strength": Preset(
         "Modules against strength",
-        "Every module count against six memory strengths, on three tasks of rotated digits",
-        _spec({**SHORT, **DIRECTION_ALONE}, modules=[1, 2, 3, 4, 5, 6], strength=STRENGTHS, seed=[0, 1, 2, 3, 4, 5]),
+        "GEM and p-mGEM with two to six modules and six memory strengths, on three tasks of rotated digits",
+        _recorded_spec(SHORT, modules=[1, 2, 3, 4, 5, 6], strength=STRENGTHS, seed=[0, 1, 2, 3, 4, 5]),
     ),
     "splits-against-strength": Preset(
         "Splits against strength",
-        "Every number of memory splits against six memory strengths, on three tasks of rotated digits",
-        _spec({**SHORT, **DIRECTION_ALONE}, splits=[1, 2, 3, 6], strength=STRENGTHS, seed=[0, 1, 2, 3, 4, 5]),
+        "GEM and d-mGEM with two, three and six memory splits and six strengths, on three tasks of rotated digits",
+        _recorded_spec(SHORT, splits=[1, 2, 3, 6], strength=STRENGTHS, seed=[0, 1, 2, 3, 4, 5]),
     ),
     "digit-domains": Preset(
         "Digits of four domains",

@@ -5,7 +5,7 @@ A new option is a field here, code that uses it, a field of `RunConfig` with the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,34 @@ CHOICES: dict[str, tuple[str, ...]] = {  # fields with a few allowed values
     "trigger": get_args(Trigger),
     "step_length": get_args(StepLength),
     "ridge_kind": get_args(RidgeKind),
+}
+
+
+class Convention(NamedTuple):
+    """When a step is restricted and how long it is: one choice for the user instead of two options."""
+
+    title: str
+    help: str
+    fields: dict[str, str]
+
+
+CONVENTIONS: dict[str, Convention] = {  # the first is the default
+    "on-conflict": Convention(
+        "GEM's code",
+        "Restrict a step only where it conflicts with the memory, and use z as solved, like the published code of GEM.",
+        {"trigger": "violation", "step_length": "free"},
+    ),
+    "every-step": Convention(
+        "every step",
+        "Restrict every step, also without a conflict, and use z as solved: the floor of the paper's dual problem.",
+        {"trigger": "always", "step_length": "free"},
+    ),
+    "equal-length": Convention(
+        "every step, equal length",
+        "Restrict every step, and scale z to the length of the gradient g. On axes per ‖z‖, the curves are those of "
+        "every step.",
+        {"trigger": "always", "step_length": "gradient"},
+    ),
 }
 RIDGE = 1e-7  # just above the rounding errors of float32 Gram matrices
 VIOLATED = -1e-12  # cosine of g and a row below which g violates it; not 0 because of rounding errors

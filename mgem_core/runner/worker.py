@@ -1,5 +1,7 @@
 """The worker process: it trains one run after the other and sends events and checkpoints to the runner."""
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import queue
@@ -7,15 +9,19 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from mgem_core import RunConfig, UsageError, run
 from mgem_core.config.keys import difference_from
 from mgem_core.runner import Accepted, Ended, WorkerMessage
 from mgem_core.text import without_surrogates
+
+if TYPE_CHECKING:
+    from mgem_core.training.kept_stream import KeptStream
 
 Versions = Mapping[str, str]  # versions of code files and libraries, from `keys.versions_of_this_process`
 SEND, HEARTBEAT = 0.1, 1.0  # seconds between two messages; maximal seconds without one
@@ -99,7 +105,8 @@ def train(
 
     try:
         request = RunConfig.model_validate_json(config)
-        for event in run(request, checkpoint=checkpoints.append, resume=state, is_cancelled=is_cancelled):
+        handlers = {"checkpoint": checkpoints.append, "is_cancelled": is_cancelled, "open_stream": _kept_stream().open}
+        for event in run(request, resume=state, **handlers):
             if checkpoints:
                 yield checkpoints.pop()  # `yield from` fails on Ray, which sends values into the generator
                 checkpoints.clear()
@@ -110,6 +117,14 @@ def train(
     except Exception as error:
         details = "" if isinstance(error, UsageError) else without_surrogates(traceback.format_exc())
         yield Ended("failed", explain_error(error), details)
+
+
+@cache
+def _kept_stream() -> KeptStream:
+    """Return the stream that this process keeps for its next run."""
+    from mgem_core.training.kept_stream import KeptStream
+
+    return KeptStream()
 
 
 def explain_error(error: Exception) -> str:

@@ -4,7 +4,7 @@ import itertools
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,21 +61,7 @@ class Database:
 
     def _prepare(self) -> None:
         """Check that this is a store before anything is written into it."""
-        # In one query: another process may be creating the store.
-        both = "SELECT (SELECT user_version FROM pragma_user_version), group_concat(name) FROM sqlite_master"
-        version, names = self._writer.execute(f"{both} WHERE type = 'table'").fetchone()
-        tables = set((names or "").split(",")) - {""}
-        if version > len(MIGRATIONS):
-            raise UsageError(
-                f"{self.path} was written by a newer version of mgem (schema {version}); update mgem to use it."
-            )
-        if (version or tables) and not tables >= TABLES:
-            remedy = "move it away, or set MGEM_HOME to another folder"
-            raise UsageError(f"{self.path} is a database of another program; {remedy}.")
-        if tables and not version:
-            problem = "has the tables of a store but no schema version, as after restoring a dump"
-            remedy = "restore a copy of the file itself, or move it away to start a new store"
-            raise UsageError(f"{self.path} {problem}; {remedy}.")
+        version = check_schema(self._writer, self.path)
         # FULL: commits survive a power cut, so no checkpoint can be ahead of the store.
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"):
             self._writer.execute(f"PRAGMA {pragma}")
@@ -91,19 +77,8 @@ class Database:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {number}")
 
-    @contextmanager
-    def explained(self, action: str) -> Iterator[None]:
-        """Turn errors caused by the disk, other processes or a damaged file into one sentence; others stay as they are."""
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code in CIRCUMSTANCES:
-                raise StoreUnavailableError(f"{self.path} could not be {action}: {error}.") from None
-            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                remedy = "move it away to start a new store"
-                raise UsageError(f"{self.path} is damaged or not a store of mgem ({error}); {remedy}.") from None
-            raise
+    def explained(self, action: str) -> AbstractContextManager[None]:
+        return explained(self.path, action)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -149,6 +124,39 @@ class Database:
     def is_current(self) -> bool:
         """Return whether the file at the path is still the one that was opened, not deleted or replaced."""
         return file_identity(self.path) == self._identity
+
+
+def check_schema(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the schema version, 0 for an empty file; raise UsageError if this version of mgem cannot use the file."""
+    # In one query: another process may be creating the store.
+    both = "SELECT (SELECT user_version FROM pragma_user_version), group_concat(name) FROM sqlite_master"
+    version, names = connection.execute(f"{both} WHERE type = 'table'").fetchone()
+    tables = set((names or "").split(",")) - {""}
+    if version > len(MIGRATIONS):
+        raise UsageError(f"{path} was written by a newer version of mgem (schema {version}); update mgem to use it.")
+    if (version or tables) and not tables >= TABLES:
+        remedy = "move it away, or set MGEM_HOME to another folder"
+        raise UsageError(f"{path} is a database of another program; {remedy}.")
+    if tables and not version:
+        problem = "has the tables of a store but no schema version, as after restoring a dump"
+        remedy = "restore a copy of the file itself, or move it away to start a new store"
+        raise UsageError(f"{path} {problem}; {remedy}.")
+    return int(version)
+
+
+@contextmanager
+def explained(path: Path, action: str) -> Iterator[None]:
+    """Turn errors caused by the disk, other processes or a damaged file into one sentence; others stay as they are."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in CIRCUMSTANCES:
+            raise StoreUnavailableError(f"{path} could not be {action}: {error}.") from None
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            remedy = "move it away to start a new store"
+            raise UsageError(f"{path} is damaged or not a store of mgem ({error}); {remedy}.") from None
+        raise
 
 
 def _connect(path: Path, lock_seconds: float) -> sqlite3.Connection:

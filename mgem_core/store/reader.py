@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mgem_core.config.sweeps import configuration_of
 from mgem_core.events import Snapped
@@ -20,14 +21,18 @@ STATUSES = ("queued", "running", "finished", "failed", "diverged", "cancelled")
 ENDED = ("finished", "failed", "diverged", "cancelled")
 TASKS, ITERATIONS = (f"json_extract(config, '$.{name}')" for name in ("tasks", "iterations"))
 COMPUTED = {  # columns of a run that are computed from those of the table
-    # The fraction of its steps that a run has taken.
-    "progress": f"CASE status WHEN 'finished' THEN 1.0 ELSE ifnull((task + 1.0 * step / {ITERATIONS}) / {TASKS}, 0.0) END",
+    # The fraction of its steps that a run has taken. Most runs of a large sweep have taken none or all, and reading their
+    # configs would take most of the time.
+    "progress": "CASE WHEN status = 'finished' THEN 1.0 WHEN task = 0 AND step = 0 THEN 0.0 "
+    f"ELSE ifnull((task + 1.0 * step / {ITERATIONS}) / {TASKS}, 0.0) END",
     # The number of tasks that a run has learned, even if some rows of R are missing.
     "learned": f"CASE status WHEN 'finished' THEN max(task, ifnull({TASKS}, 0)) ELSE task END",
     **{name: f"json_extract(config, '$.{name}')" for name in ("benchmark", "method", "strength", "seed", "tasks")},
 }
 SEED = re.compile(r'"seed":[0-9]+,')  # in a stored config
 Row = dict[str, Any]
+# Task, step, packed factors [L, M (M + 1) / 2] and sizes [S, K] of a snapshot; see `gram_factors` and `Snapped`.
+PackedRow = tuple[int, int, NDArray[np.float32], NDArray[np.int64]]
 
 
 class Reader:
@@ -82,13 +87,13 @@ class Reader:
         rows = self.database.rows(f"SELECT status, count(*) FROM runs WHERE {condition} GROUP BY status", *values)
         return {**dict.fromkeys(STATUSES, 0), **{row[0]: row[1] for row in rows}}
 
-    def progress_by_status(self, sweep: int) -> tuple[dict[str, int], dict[str, float], float | None]:
-        """Count the runs of a sweep and sum their progress by status; also return the mean time of a finished run."""
-        columns = f"status, count(*), sum({COMPUTED['progress']}), avg(CASE status WHEN 'finished' THEN seconds END)"
+    def progress_by_status(self, sweep: int) -> tuple[dict[str, int], dict[str, float]]:
+        """Count the runs of a sweep by status, and sum their progress."""
         condition, values = run_condition(sweep=sweep)
-        rows = self.database.rows(f"SELECT {columns} FROM runs WHERE {condition} GROUP BY status", *values)
+        query = f"SELECT status, count(*), sum({COMPUTED['progress']}) FROM runs WHERE {condition} GROUP BY status"
+        rows = self.database.rows(query, *values)
         counts, done = ({**dict.fromkeys(STATUSES, 0), **{row[0]: row[i] for row in rows}} for i in (1, 2))
-        return counts, done, next((row[3] for row in rows if row[0] == "finished"), None)
+        return counts, done
 
     def recent_durations(self, most: int = 200) -> list[tuple[str, float]]:
         """Return the config (as JSON) and seconds of the runs that finished last."""
@@ -163,18 +168,39 @@ class Reader:
         )
         return bool(self.database.value(query, kind, first_task, json.dumps(list(runs))))
 
-    def runs_with_snapshots(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[int]:
-        """Return the runs with snapshots: among `runs`, in a sweep, or in the whole store."""
+    def runs_with_snapshots(
+        self, runs: Sequence[int] | None = None, sweep: int | None = None, first_task: int = 0
+    ) -> list[int]:
+        """Return the runs with snapshots from task `first_task` on: among `runs`, in a sweep, or in the whole store."""
         condition, values = run_condition(runs, sweep)
+        has_some = "EXISTS (SELECT 1 FROM snapshots WHERE run = runs.id AND task >= ?)"
+        return self._ids(f"SELECT id FROM runs WHERE {condition} AND {has_some} ORDER BY id", *values, first_task)
+
+    def runs_with_snapshots_outside_sweeps(self) -> list[int]:
+        """Return the runs with snapshots that belong to no sweep."""
+        condition = "NOT EXISTS (SELECT 1 FROM members WHERE run = runs.id)"
         has_some = "EXISTS (SELECT 1 FROM snapshots WHERE run = runs.id)"
-        return self._ids(f"SELECT id FROM runs WHERE {condition} AND {has_some} ORDER BY id", *values)
+        return self._ids(f"SELECT id FROM runs WHERE {condition} AND {has_some} ORDER BY id")
 
     def snapshots(self, run: int) -> list[Snapped]:
         query = "SELECT * FROM snapshots WHERE run = ? ORDER BY task, step"
         return list(map(_unpacked, self.database.rows(query, run)))
 
+    def packed_snapshots(self, run: int, after: tuple[int, int] = (-1, -1)) -> list[PackedRow]:
+        """Return the snapshots of a run after this task and step: task, step, packed factors and `sizes`, in order."""
+        query = "SELECT * FROM snapshots WHERE run = ? AND (task, step) > (?, ?) ORDER BY task, step"
+        return [(row["task"], row["step"], *_packed(row)) for row in self.database.rows(query, run, *after)]
+
     def _ids(self, query: str, *values: Any) -> list[int]:
         return [row[0] for row in self.database.rows(query, *values)]
+
+
+def _packed(row: sqlite3.Row) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return the packed factors and the sizes of a snapshot, as they were stored."""
+    arrays = np.load(io.BytesIO(row["data"]))
+    if "factor" in arrays:
+        return arrays["factor"], arrays["sizes"]
+    return gram_factors.pack(gram_factors.without_noise(arrays["gram"])), arrays["sizes"]
 
 
 def _unpacked(row: sqlite3.Row) -> Snapped:

@@ -46,13 +46,14 @@ class Store(Reader):
         receives an iterator over the runs and must yield each of them.
         """
         runs = _keyed_runs(spec) if runs is None else runs
+        created = time.time()
         with self.database.transaction() as db:
-            values = (name, spec.model_dump_json(), time.time())
+            values = (name, spec.model_dump_json(), created)
             sweep = db.execute("INSERT INTO sweeps (name, spec, created) VALUES (?, ?, ?)", values).lastrowid
             assert sweep is not None
             if not name:
                 db.execute("UPDATE sweeps SET name = 'sweep ' || id WHERE id = ?", (sweep,))
-            self._add_runs(db, sweep, show(_in_order(runs)), again)
+            self._add_runs(db, sweep, show(_in_order(runs)), created, again)
         return sweep
 
     def find_sweep(self, spec: SweepSpec, keys: Sequence[str] | None = None) -> int | None:
@@ -64,6 +65,12 @@ class Store(Reader):
         are_the_runs = "count(*) = ?1 AND sum(key IN (SELECT value FROM json_each(?2))) = ?1"
         query = f"SELECT sweep FROM members JOIN runs ON id = run GROUP BY sweep HAVING {are_the_runs}"
         return next(iter(self._ids(f"{query} ORDER BY sweep DESC LIMIT 1", len(keys), json.dumps(keys))), None)
+
+    def count_active(self, configs: Sequence[RunConfig]) -> int:
+        """Count the configs that a queued or running run trains."""
+        keys, is_active = json.dumps(expected_keys(configs)), "status IN ('queued', 'running')"
+        query = f"SELECT DISTINCT key FROM runs WHERE {is_active} AND key IN (SELECT value FROM json_each(?))"
+        return len(self.database.rows(query, keys))
 
     def without_result(self, configs: Sequence[RunConfig], keys: Sequence[str] | None = None) -> list[RunConfig]:
         """Return the configs that have no finished run yet; `keys` are their keys, if the caller has computed them."""
@@ -77,11 +84,13 @@ class Store(Reader):
         runs = _keyed_runs(spec)
         with self.database.transaction() as db:
             db.execute("UPDATE sweeps SET spec = ? WHERE id = ?", (spec.model_dump_json(), sweep))
-            return self._add_runs(db, sweep, _in_order(runs))
+            return self._add_runs(db, sweep, _in_order(runs), time.time())
 
-    def _add_runs(self, db: sqlite3.Connection, sweep: int, runs: Iterable[KeyedRun], again: bool = False) -> int:
+    def _add_runs(
+        self, db: sqlite3.Connection, sweep: int, runs: Iterable[KeyedRun], created: float, again: bool = False
+    ) -> int:
         """Add runs to a sweep, queue those without a result, and return how many were queued."""
-        created, place, new = time.time(), queue.next_place(db), 0
+        place, new = queue.next_place(db), 0
         for config, key in runs:
             run = None if again else self._find_equal_run(db, config, key.key)
             if run is None:

@@ -29,8 +29,10 @@ from mgem_core.networks import _initialised  # noqa: F401  (loaded now, so that 
 from mgem_core.randomness import rng
 from mgem_core.restriction.dual import NoSolutionError
 from mgem_core.streams import _views  # noqa: F401  (likewise)
+from mgem_core.streams._stream import Stream
 from mgem_core.training import checkpoints, probes
 from mgem_core.training.evaluation import Evaluation
+from mgem_core.training.kept_stream import open_stream
 from mgem_core.training.step_means import StepMeans
 
 CODE_IS_UNCHANGED = not code_has_changed()  # since mgem_core was imported, so the keys name the code that this process runs
@@ -43,6 +45,7 @@ def run(
     resume: str | os.PathLike[str] | bytes | None = None,
     checkpoint_seconds: float = 30.0,
     is_cancelled: Callable[[], bool] = lambda: False,
+    open_stream: Callable[[RunConfig, torch.device], Stream] = open_stream,
 ) -> Iterator[Event]:
     """Train the run that `config` describes and yield its events.
 
@@ -55,6 +58,8 @@ def run(
         resume: a checkpoint (file or bytes) to continue from. If it is damaged or was written by other code, it is set
             aside, and the run starts from the beginning, with the reason in Started.notice.
         is_cancelled: when it returns True, RunCancelledError is raised soon, even during a long measurement.
+        open_stream: returns the stream of the run on its device. `KeptStream().open` saves time in runs that follow another
+            one with the same benchmark and seed.
 
     Raises:
         UsageError: the request cannot be met. It is raised by this call, before training starts.
@@ -71,7 +76,7 @@ def run(
     if target:
         checkpoints.check_writable(target)
         save = partial(replace_file, target)
-    make = partial(_Run, config, device, save, checkpoint_seconds, is_cancelled)
+    make = partial(_Run, config, device, save, checkpoint_seconds, is_cancelled, open_stream)
     with torch_threads(config.threads):
         training = make()
         if content is not None:
@@ -102,10 +107,11 @@ class _Run:
         save: Callable[[bytes], None] | None = None,
         save_seconds: float = math.inf,
         is_cancelled: Callable[[], bool] = lambda: False,
+        open_stream: Callable[[RunConfig, torch.device], Stream] = open_stream,
     ):
         self.config, self.save, self.save_seconds = config, save, save_seconds
         self.key, self.notice = run_key(config, device.type), ""
-        self.stream = config.open_stream().to(device)
+        self.stream = open_stream(config, device)
         self.learner = learners.create(config, self.stream, device)
         self.check_cancelled = partial(_check_cancelled, is_cancelled)
         self.evaluation = Evaluation(config, self.stream, self.check_cancelled)

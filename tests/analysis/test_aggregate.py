@@ -392,7 +392,7 @@ def test_repeated_seed_counts_once():
         (5, "b", 0, "failed"),
     ]
     runs = pd.DataFrame(rows, columns=["id", "configuration", "seed", "status"])
-    assert aggregate._one_per_seed(runs)["id"].tolist() == [2, 3, 5]
+    assert aggregate.one_per_seed(runs)["id"].tolist() == [2, 3, 5]
 
 
 def test_strengths_per_task_with_the_mean_of_another_are_left_out(tmp_path):

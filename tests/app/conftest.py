@@ -16,5 +16,5 @@ def store(tmp_path, monkeypatch):
     """A store without a runner."""
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     monkeypatch.setattr(runner_process, "ensure_runner", lambda *options, **named: None)
-    runner_process._started_runner.clear()
+    runner_process._started_runner.cache_clear()
     return Store(tmp_path / "runs.db")

@@ -1,11 +1,13 @@
 """The page Explore, without a browser."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import runner_process
+from explore.opened_sources import open_source
 from filled_store import finish
-from pages import open_page, texts
+from pages import offered_action, open_page, texts, workbench
 from streamlit.testing.v1 import AppTest
 
 from mgem_core.config.sweeps import SweepSpec
@@ -17,13 +19,17 @@ SPEC = SweepSpec(base={"tasks": 2, "iterations": 10, "memory": 20}, grid={"modul
 
 
 def open_explore(**query) -> AppTest:
-    page = open_page("explore", **query)
+    """Open the page with its other figures."""
+    page = open_page("explore", **{"more": "true", **query})
     assert not page.exception
     return page
 
 
-def progress_text(page: AppTest) -> str:
-    return page.get("progress")[0].proto.text
+def progress(store: Store, sweep: int = 1) -> dict[str, Any]:
+    """Return what the feed of a sweep says about its progress."""
+    live = open_source(f"s{sweep}")
+    live.advance()
+    return next(message for message in live.everything() if message["kind"] == "progress")
 
 
 def train(store: Store, acc: float = 80.0) -> None:
@@ -37,21 +43,24 @@ def button(page: AppTest, label: str):
     return next(one for one in page.button if one.label.startswith(label))
 
 
-def test_first_visit_offers_the_quick_look(store):
-    page = open_explore()
-    assert page.title[0].value == "What does it cost to remember?"
-    assert "**52 runs**" in texts(page)
-    button(page, "Run the quick look").click().run()
-    assert not page.exception
-    assert store.counts(1)["queued"] == 52
-    assert page.query_params["sweep"] == "s1"
+def unescaped(page: AppTest) -> str:
+    return texts(page).replace("\\", "")
+
+
+def test_figures_are_drawn_only_on_request(store):
+    store.submit(SPEC)
+    page = open_explore(more="false")
+    assert "plots" not in [one.key for one in page.button_group]
+    assert plots(page) == []
+    page.toggle(key="more").set_value(True).run()
+    assert plots(page) == ["Frontier", "Transfer"]
 
 
 def test_unsuitable_network_is_explained(store):
     page = open_explore()
     page.selectbox(key="run network").select("conv5").run()
     assert not page.exception
-    assert "it needs images of at least 32 × 32, and mnist5k-rotations has 1 × 28 × 28" in texts(page)
+    assert "Network: conv5 is not possible; it needs images of at least 32 × 32, and MNIST Rotations" in unescaped(page)
 
 
 def test_domains_can_be_chosen(store):
@@ -76,14 +85,17 @@ def test_custom_partition_by_prefix(store):
     assert not page.exception
     assert not page.error
     page.text_input(key="run partition").input("layer5=0").run()
-    assert "'layer5' is no layer or tensor of this network" in texts(page)
+    assert "Custom partition: layer5=0 names no layer; a prefix ends at a dot" in unescaped(page)
 
 
 def test_launch_queues_the_runs_of_the_form(store):
     page = open_explore()
     page.selectbox(key="preset").select("modules-against-strength").run()
+    assert "**6 recordings + 216 runs**" in texts(page)
+    page.toggle(key="run record").set_value(False).run()
+    assert page.selectbox(key="preset").value == "modules-against-strength"
     assert "**216 runs**" in texts(page)
-    page.multiselect(key="run seeds").set_value([3]).run()
+    page.text_input(key="run seeds").set_value("3").run()
     assert page.selectbox(key="preset").value == "Custom"
     assert "**36 runs**" in texts(page)
     button(page, "Launch").click().run()
@@ -103,15 +115,16 @@ def test_finished_runs_and_waiting_sweeps_are_mentioned(store):
     for _ in range(3):
         train(store)
     store.claim()
-    assert "waiting for" not in progress_text(open_explore())
+    assert progress(store)["notes"] == []
     page = open_explore()
     page.session_state["spec for form"] = SweepSpec(base=SPEC.base, grid={**SPEC.grid, "strength": [0.5, 0.6]})
     page.run()
+    page.toggle(key="run record").set_value(False).run()
     button(page, "Launch").click().run()
     assert page.toast[0].value == "Custom sweep launched: 8 runs, 3 of them already finished."
     with store.database.transaction() as db:  # the run that trains belongs only to another sweep
         db.execute("DELETE FROM members WHERE sweep = 2 AND run = 4")
-    assert "waiting for a free worker" in progress_text(open_explore(sweep="s2"))
+    assert progress(store, 2)["notes"] == ["Waiting for a free worker: runs of other sweeps are training."]
 
 
 def test_pair_that_is_not_learned_yet_is_explained(store):
@@ -121,13 +134,13 @@ def test_pair_that_is_not_learned_yet_is_explained(store):
     assert "task 3 has not been learned; choose another pair." in texts(open_explore(pair="1 → 3", after="2"))
 
 
-def test_stop_and_resume(store):
+def test_stop_and_resume_are_offered(store):
     sweep = store.submit(SPEC)
-    page = open_explore()
-    button(page, "Stop").click().run()
-    assert store.counts(sweep)["cancelled"] == 4
-    button(page, "Resume").click().run()
-    assert store.counts(sweep)["queued"] == 4
+    assert offered_action(open_explore()) == "Stop"
+    store.cancel(store.run_ids(sweep))
+    assert offered_action(open_explore()) == "Resume"
+    store.resume(store.run_ids(sweep))
+    assert offered_action(open_explore()) == "Stop"
 
 
 def test_failures_are_shown(store):
@@ -138,9 +151,9 @@ def test_failures_are_shown(store):
     store.end(run, "failed", "it had no luck.")
     page = open_explore()
     assert not page.exception
-    assert "it had no luck. (r4)" in texts(page)
+    assert progress(store)["notes"] == ["it had no luck. (r4)"]
     assert "1 seed has finished in every configuration. At least 4 shared seeds are needed to compare them." in texts(page)
-    assert button(page, "Resume")
+    assert offered_action(page) == "Resume"
 
 
 def test_sweep_with_unequal_progress_is_shown(store):
@@ -173,10 +186,10 @@ def test_add_seeds_button(store):
 def test_sweep_in_the_url(store):
     store.submit(SPEC, "first")
     store.submit(SPEC, "second")
-    assert open_explore(sweep="s1").session_state["sweep"] == 1
+    assert workbench(open_explore(sweep="s1"))["source"] == "s1"
     page = open_explore(sweep="s9")
     assert "There is no sweep s9 in this store" in texts(page)
-    assert page.session_state["sweep"] == 2
+    assert workbench(page)["source"] == "s2"
 
 
 def test_damaged_store_is_reported(tmp_path, monkeypatch):
@@ -191,24 +204,31 @@ def test_damaged_store_is_reported(tmp_path, monkeypatch):
 def test_runner_error_is_reported(store, monkeypatch):
     monkeypatch.setattr(runner_process, "refusal", lambda process: "no worker could be started.")
     store.submit(SPEC)
-    page = open_explore()
-    assert any("no worker could be started." in one.value for one in page.error)
+    assert any(note.startswith("no worker could be started.") for note in progress(store)["notes"])
 
 
 def test_typed_strengths_and_seeds(store):
     page = open_explore()
-    page.session_state["run strengths"] = [0.0, "0.25", "much"]  # in the form in which the browser sends them
-    page.session_state["run seeds"] = [0, "7"]
-    page.run()
+    page.toggle(key="run record").set_value(False)
+    page.text_input(key="run strengths").set_value("0, 0.25, much")
+    page.text_input(key="run seeds").set_value("0, abc").run()
     assert not page.exception
-    assert page.session_state["run strengths"] == [0.0, 0.25]
-    assert page.session_state["run seeds"] == [0, 7]
-    assert "**10 runs**" in texts(page)
+    assert [one.value for one in page.error] == [
+        "Strengths q\\: “much” is not a number.",
+        "Seeds\\: “abc” is not a whole number or a range such as 0-9.",
+    ]
+    assert "Correct **Strengths q** and **Seeds** to launch." in texts(page)
+    assert button(page, "Launch").disabled
+    assert page.text_input(key="run seeds").value == "0, abc"
+    page.text_input(key="run strengths").set_value("0, 0.25")
+    page.text_input(key="run seeds").set_value("0, 5-7").run()
+    assert not page.error
+    assert "**60 runs**" in texts(page)
 
 
 def test_launch_uses_a_simultaneous_change(store):
     page = open_explore()
-    page.multiselect(key="run seeds").set_value([3])
+    page.text_input(key="run seeds").set_value("3")
     button(page, "Launch").click().run()
     assert {row[0] for row in store.database.rows("SELECT json_extract(config, '$.seed') FROM runs")} == {3}
 
@@ -227,7 +247,7 @@ def test_deleted_sweep_is_replaced_by_the_next(store):
     store.delete_sweep(deleted)
     page.run()
     assert not page.exception
-    assert page.session_state["sweep"] == remaining
+    assert workbench(page)["source"] == f"s{remaining}"
 
 
 def test_slider_range_follows_the_benchmark(store):
@@ -315,7 +335,8 @@ def test_switching_to_an_ended_sweep_stops_reruns(store):
     while store.counts()["queued"]:
         train(store)
     page = open_explore(sweep="s1")
-    page.selectbox(key="sweep").set_value(2).run()
+    page.query_params["sweep"] = "s2"
+    page.run()
     assert not page.exception
-    assert "2 of 2 runs" in progress_text(page)
+    assert workbench(page)["source"] == "s2"
     assert button(page, "Launch")

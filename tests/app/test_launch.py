@@ -2,22 +2,23 @@
 
 import json
 
-from explore import example, form, launch
-from pages import open_page, texts
-from test_explore_page import SPEC, button, open_explore, train
+from explore import form, form_check, launch
+from pages import offered_action, texts
+from test_explore_page import SPEC, button, open_explore, train, unescaped
 from text import escape_markdown
-from trained_store import trained_store
 
 from mgem_core.analysis.estimate import Estimate
 from mgem_core.config.snapshot_cost import snapshot_cost
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.paper.presets import PRESETS, Preset
+from mgem_core.paper.presets import EXAMPLE, PRESETS, Preset
 from mgem_core.store import Store
 
 
 def choose(page, spec: SweepSpec):
+    """Fill the form with the settings of a sweep, without recordings."""
     page.session_state["spec for form"] = spec
-    return page.run()
+    page.run()
+    return page.toggle(key="run record").set_value(False).run()
 
 
 def test_estimate_excludes_finished_runs(store):
@@ -57,26 +58,27 @@ def lasting(hours: float):
     return lambda *arguments: Estimate(52, 0, 3600 * hours)
 
 
-def test_long_sweep_shows_a_warning(store, monkeypatch):
-    monkeypatch.setattr(launch, "estimate", lasting(3))
+def test_sweep_of_less_than_an_hour_needs_no_confirmation(store, monkeypatch):
+    monkeypatch.setattr(launch, "estimate", lasting(0.9))
     page = open_explore()
-    assert "This takes about 3.0 h." in texts(page)
+    assert "**52 runs** · about 54 min" in texts(page)
     assert not button(page, "Launch").disabled
 
 
-def test_very_long_sweep_must_be_confirmed(store, monkeypatch):
-    monkeypatch.setattr(launch, "estimate", lasting(75))
+def test_sweep_of_an_hour_must_be_confirmed(store, monkeypatch):
+    monkeypatch.setattr(launch, "estimate", lasting(1))
     page = open_explore()
     assert button(page, "Launch").disabled
+    page.toggle(key="run record").set_value(False).run()
     page.checkbox[0].check().run()
-    assert "3 days" in page.checkbox[0].label
+    assert "60 min" in page.checkbox[0].label
     button(page, "Launch").click().run()
-    assert store.counts(1)["queued"] == 52
+    assert store.counts(1)["queued"] == len(PRESETS[EXAMPLE].spec.without_recordings().runs())
 
 
 def test_simultaneous_change_needs_confirmation(store, monkeypatch):
     page = open_explore()
-    page.multiselect(key="run seeds").set_value([3])
+    page.text_input(key="run seeds").set_value("3")
     monkeypatch.setattr(launch, "estimate", lasting(75))
     button(page, "Launch").click().run()
     assert page.toast[0].value == "This may take about 3 days; confirm it above Launch first."
@@ -86,19 +88,19 @@ def test_simultaneous_change_needs_confirmation(store, monkeypatch):
 def test_implausible_number_of_steps_is_rejected(store):
     page = open_explore()
     page.number_input(key="run iterations").set_value(10**9).run()
-    assert "Steps per task is 1000000000; it must be less than or equal to 1000000." in texts(page)
+    assert "Steps per task: 1,000,000,000 is not possible; it must be at most 1000000." in unescaped(page)
     assert button(page, "Launch").disabled
 
 
 def test_snapshot_cost_is_shown_before_launch(store):
-    page = open_explore()
+    page = choose(open_explore(), PRESETS["quick-look"].spec)
     assert "for the lens" not in texts(page)
     assert page.number_input(key="run snap_splits").disabled
     page.number_input(key="run snap_every").set_value(20).run()
     page.number_input(key="run snap_splits").set_value(6).run()
     configs = form_state_runs(page)
     assert {(config.snap_every, config.snap_splits) for config in configs if config.method == "gem"} == {(20, 6)}
-    assert escape_markdown(snapshot_cost(configs, {}, 1).sentence) in texts(page)
+    assert escape_markdown(snapshot_cost(configs, {}, 1).sentence.partition(", and ")[0]) in texts(page)
     button(page, "Launch").click().run()
     spec = SweepSpec.model_validate(store.sweep(1)["spec"])
     assert set(spec.runs()) == set(configs)
@@ -106,23 +108,7 @@ def test_snapshot_cost_is_shown_before_launch(store):
 
 def form_state_runs(page):
     names = {name: page.session_state[f"run {name}"] for name in form.DEFAULTS}
-    return form.expand_form(names)[1]
-
-
-def test_recorded_sweep_links_to_the_lens(store):
-    trained_store(store.path, SweepSpec(base={**SPEC.base, "snap_every": 10}, grid={"seed": [1, 0]}))
-    store.submit(SPEC)
-    store.cancel(store.run_ids(2))
-    [link] = links_to_lens(open_explore(sweep="s1"))
-    assert link.query_string == "of=r1"
-    lens = open_page("lens", of="r1")  # the run of seed 1; that of seed 0 is shown with it
-    assert "2 seeds (r1 … r2)" in lens.selectbox(key="lens of").options[0]
-    assert lens.selectbox(key="lens of").value == lens.query_params["of"] == "r2"
-    assert links_to_lens(open_explore(sweep="s2")) == []
-
-
-def links_to_lens(page):
-    return [one.proto for one in page.get("page_link") if one.proto.label.startswith("Open in Lens")]
+    return form_check.expand_form(names)[1]
 
 
 def test_link_fills_the_form(store):
@@ -131,7 +117,7 @@ def test_link_fills_the_form(store):
     page = open_explore(sweep="s1")
     assert page.selectbox(key="preset").value == "Custom"
     assert page.session_state["run families"] == ["EWC"]
-    assert page.session_state["run seeds"] == [7]
+    assert page.session_state["run seeds"] == "7"
     assert open_explore(sweep="s2").selectbox(key="preset").value == "modules-against-strength"
 
 
@@ -139,25 +125,33 @@ def test_unreadable_sweep_leaves_the_first_preset(store):
     store.submit(SPEC)
     with store.database.transaction() as db:
         db.execute("UPDATE sweeps SET spec = ?", (json.dumps({"base": {"benchmark": "of tomorrow"}, "grid": {}}),))
-    assert open_explore().selectbox(key="preset").value == "quick-look"
+    assert open_explore().selectbox(key="preset").value == EXAMPLE
 
 
 def test_stored_form_drops_invalid_values():
-    values = {**form.DEFAULTS, "families": ["EWC"], "seeds": [3], "iterations": 20, "lr": 0.5}
-    assert form.offered_values(json.dumps(values)) == values
+    values = {**form.DEFAULTS, "families": ["EWC"], "seeds": "3", "iterations": 20, "lr": 0.5, "record": False}
+    assert form_check.offered_values(json.dumps(values)) == values
     wrong = {
-        **{"benchmarks": ["of tomorrow"], "families": "GEM", "modules": ["many"], "strengths": [None], "seeds": 3},
+        **{
+            "benchmarks": ["of tomorrow"],
+            "families": "GEM",
+            "modules": ["many"],
+            "strengths": [None],
+            "seeds": 3,
+            "record": 1,
+        },
         **{"iterations": -1, "tasks": 2.5, "lr": "fast", "network": "of tomorrow", "partition": 3, "unknown": 1},
         **{"trigger": ["sometimes"], "split_by": None},
     }
-    assert form.offered_values(json.dumps(wrong)) == {}
-    assert form.offered_values("no JSON") == form.offered_values("[]") == {}
+    assert form_check.offered_values(json.dumps(wrong)) == {}
+    assert form_check.offered_values("no JSON") == form_check.offered_values("[]") == {}
 
 
 def test_invalid_partition_is_explained_once(store):
     page = open_explore()
     page.text_input(key="run partition").set_value("fc1=0,fc9=1").run()
-    assert texts(page).count("'fc9' is no layer or tensor of this network") == 1
+    assert unescaped(page).count("Custom partition: fc9=1 names no layer; a prefix ends at a dot") == 1
+    assert "Correct **Custom partition** under More settings to launch." in texts(page)
 
 
 def test_benchmarks_without_data_are_marked(store, monkeypatch, tmp_path):
@@ -179,8 +173,7 @@ def test_stop_button_disappears_after_the_last_run(store, monkeypatch):
 
     monkeypatch.setattr(Store, "counts", counts_before_the_end)
     page = open_explore()
-    assert button(page, "Resume")
-    assert not any(one.label == "Stop" for one in page.button)
+    assert offered_action(page) == "Resume"
 
 
 def test_finished_sweep_has_no_stop_or_resume_button(store):
@@ -188,25 +181,14 @@ def test_finished_sweep_has_no_stop_or_resume_button(store):
     for _ in range(4):
         train(store)
     page = open_explore()
-    assert not {"Stop", "Resume", "Finished"} & {one.label for one in page.button}
-    assert "Finished" in [one.value for one in page.markdown]
+    assert offered_action(page) == ""
 
 
 def test_methods_without_points_are_named(store):
     store.submit(SweepSpec(base=SPEC.base, grid={"method": ["gem", "independent"]}))
-    assert "Not in the plots: Independent." in texts(open_explore())
+    assert "Not in the plots: Independent." in texts(open_explore(more="true"))
     store.submit(SPEC)
-    assert "Not in the plots" not in texts(open_explore())
-
-
-def test_welcome_shows_an_example_picture(store):
-    assert "An example of what will appear" in str(open_explore().get("image")[0].proto)
-
-
-def test_example_picture_in_dark_mode():
-    light, dark = (example.example_picture(is_dark) for is_dark in (False, True))
-    assert all(ink in light and ink not in dark for ink in example.DARK_INK)
-    assert len(light) < 60_000
+    assert "Not in the plots" not in texts(open_explore(more="true"))
 
 
 def test_unchanged_preset_is_launched_completely(store, monkeypatch):
@@ -215,14 +197,15 @@ def test_unchanged_preset_is_launched_completely(store, monkeypatch):
     page = open_explore()
     page.selectbox(key="preset").select("uneven").run()
     assert "The settings below show only a part of it. Unchanged, all of it is launched." in texts(page)
+    page.toggle(key="run record").set_value(False).run()
     button(page, "Launch").click().run()
     assert SweepSpec.model_validate(store.sweep(1)["spec"]) == uneven
     assert open_explore(sweep="s1").selectbox(key="preset").value == "uneven"
-    page.multiselect(key="run seeds").set_value([3]).run()
+    page.text_input(key="run seeds").set_value("3").run()
     assert page.selectbox(key="preset").value == "Custom"
     assert "show only a part" not in texts(page)
 
 
 def test_preset_is_stored_with_the_form():
-    assert form.remembered_preset('{"preset": "quick-look", "seeds": [1]}') == "quick-look"
-    assert form.remembered_preset("[]") == form.remembered_preset("{") == form.remembered_preset('{"preset": 3}') == ""
+    assert form_check.remembered_text('{"preset": "quick-look", "seeds": "1"}', "preset") == "quick-look"
+    assert {form_check.remembered_text(text, "preset") for text in ("[]", "{", '{"preset": 3}')} == {""}

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+import streamlit as st
 from explore import form_state
 from filled_store import known_store
 from pages import open_page
@@ -10,12 +11,12 @@ from paper import paper_figures
 from session import parse_id
 
 EXPLORE = (
-    *("sweep", "on", "axes", "pair", "after", "front", "chosen", "marked"),
+    *("sweep", "of", "more", "on", "axes", "pair", "after", "front", "chosen", "marked"),
     *("plots", "gradient", "errors", "baseline", "measure", "cells", "difference", "best"),
 )
 RUNS = ("sweep", "runs", "list", "find", "benchmark", "status")
 GEOMETRY = ("g", "g1", "g2", "strength", "turn", "kind", "trigger", "methods")
-PARAMETERS = {"explore": EXPLORE, "runs": RUNS, "paper": ("table", "scale"), "lens": ("of",), "geometry": GEOMETRY}
+PARAMETERS = {"explore": EXPLORE, "runs": RUNS, "paper": ("table", "scale", "figure", "numbers"), "geometry": GEOMETRY}
 VALID = {
     **{"sweep": "s1", "on": "mnist5k-rotations", "axes": "cosine", "pair": "1 → 2", "after": "1", "front": "true"},
     **{"chosen": "0123abcd", "marked": "0123abcd,4567ef01", "runs": "r1,r2", "list": "Sweeps", "find": "gem r1"},
@@ -24,8 +25,11 @@ VALID = {
     **{
         "table": "Table 2 · Digit-Five",
         "scale": "short",
+        "figure": "Figure 3",
+        "numbers": "ours",
         "best": "true",
         "of": "r1",
+        "more": "true",
         "g": "-1,1",
         "g1": "1,0",
         "g2": "-3,1",
@@ -159,7 +163,7 @@ def damaged(chance: random.Random, text: str) -> str:
 @pytest.fixture
 def without_slow_parts(monkeypatch):
     """Leave out what takes long and does not depend on the URL: the values of the form, and the figures of the paper."""
-    monkeypatch.setattr(form_state, "fill_form", lambda *given: None)
+    monkeypatch.setattr(form_state, "fill_form", lambda *given: st.session_state.update(preset=form_state.CUSTOM))
     monkeypatch.setattr(paper_figures, "show_figure", lambda name: None)
 
 

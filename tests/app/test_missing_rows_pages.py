@@ -36,7 +36,7 @@ def test_runs_page_shows_the_gap(gap, runs):
 
 @pytest.mark.parametrize("after", ["1", "2", "3"])
 def test_explore_shows_known_values(gap, after):
-    app = run_page(open_page("explore", after=after))
+    app = run_page(open_page("explore", plots="Map", after=after))
     best = {"1": "90.00", "2": "77.50", "3": "74.33"}
     assert best[after] in tables(app)
     assert "1 seed has finished in every configuration" in texts(app)

@@ -1,6 +1,7 @@
 """The page Paper, without a browser."""
 
 import json
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ from mgem_core import RunConfig
 from mgem_core.analysis.estimate import Estimate
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import samples
+from mgem_core.figures.paper_findings import figure_finding
 from mgem_core.paper import claims, published
-from mgem_core.paper.claims import Claim, Finding
+from mgem_core.paper.claims import Claim, Deciding, Finding
 from mgem_core.paper.presets import PRESETS, Preset
 from mgem_core.paper.tables import FIGURES, SEEDS, STRENGTHS, TABLES, sweep_of
 from mgem_core.streams import Benchmark
@@ -48,11 +50,16 @@ def result(label, seed, acc, scale="paper", **fields):
     return {"label": config.label, "status": "finished", **numbers, "matrix": matrix, "pairs": {}, "config": stored}
 
 
-def shown(page) -> dict[tuple[str, str], dict[str, dict[str, object]]]:
-    """Return the cells of the table by method and source."""
+def shown(page) -> dict[str, dict[str, dict[str, object]]]:
+    """Return the cells of the table by method."""
     (table,) = [one for one in page.get("bidi_component") if one.proto.component_name == "table"]
-    rows = json.loads(json.loads(table.proto.json))["rows"]
-    return {tuple(row["key"].split("/")): row["cells"] for row in rows}
+    return {row["key"]: row["cells"] for row in json.loads(json.loads(table.proto.json))["rows"]}
+
+
+def claims_shown(page) -> list[dict[str, object]]:
+    """Return the rows of the table of claims."""
+    (table,) = [one for one in page.get("bidi_component") if one.proto.component_name == "claims"]
+    return json.loads(table.proto.json)["rows"]
 
 
 def finish(store, spec, acc) -> None:
@@ -66,31 +73,65 @@ def finish(store, spec, acc) -> None:
 def test_paper_published_and_user_results_are_compared(store, shipped):
     published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", seed, 83.0 + 0.1 * seed) for seed in range(5)])
     finish(store, SweepSpec(base={**TABLE.paper, **ROWS["GEM"].fields, "strength": 1.0}, grid={"seed": [0, 1]}), 80.0)
-    cells = shown(open_paper())
-    assert cells["GEM", "paper"]["acc"]["text"] == "80.54 ± 0.09"
-    assert cells["GEM", "ours"]["acc"]["text"] == "83.20 ± 0.07"
-    assert cells["GEM", "ours"]["acc_difference"] == {"text": "+2.66 ± 0.11", "value": pytest.approx(2.66), "bold": True}
-    assert cells["GEM", "your runs"]["acc"]["text"] == "80.50 ± 0.50"
-    assert cells["GEM", "your runs"]["acc_difference"]["bold"] is False
-    assert cells["GEM", "your runs"]["q"]["text"] == "1"
-    assert ("EWC", "ours") not in cells
+    page = open_paper()
+    ours = shown(page)
+    assert list(ours) == [row.label for row in TABLE.rows]  # one row per method
+    assert ours["GEM"]["acc_paper"]["text"] == "80.54 ± 0.09"
+    assert ours["GEM"]["acc"]["text"] == "83.20 ± 0.07"
+    assert ours["GEM"]["acc_difference"] == {"text": "+2.66 ± 0.11", "value": pytest.approx(2.66), "bold": True}
+    assert ours["EWC"]["acc"]["text"] == "—"
+    assert "ACC differs significantly from the paper's in 1 of 1 row; differences are from +2.7 to +2.7" in words_of(page)
+    yours = shown(open_paper(numbers="your runs"))
+    assert yours["GEM"]["acc_paper"]["text"] == "80.54 ± 0.09"
+    assert yours["GEM"]["acc"]["text"] == "80.50 ± 0.50"
+    assert yours["GEM"]["acc_difference"]["bold"] is False
+    assert yours["GEM"]["q"]["text"] == "1"
+
+
+def test_page_opens_on_the_scale_that_has_results(store, shipped):
+    assert scale_of(open_paper()) == "paper"  # there are none
+    published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", 0, 83.0, "short")])
+    assert scale_of(open_paper()) == "short"
+    assert scale_of(open_paper(scale="paper")) == "paper"  # a link decides
+    assert scale_of(open_paper(scale="nonsense")) == "short"
+    page = open_paper()
+    page.selectbox(key="table").set_value("table-2-digit-five").run()
+    assert scale_of(page) == "paper"
+    page.selectbox(key="table").set_value(TABLE.name).run()
+    assert scale_of(page) == "short"
+
+
+def test_page_opens_on_the_scale_of_the_users_runs_if_no_results_come_with_the_tool(store):
+    finish(store, SweepSpec(base={**TABLE.short, **ROWS["GEM"].fields}, grid={"seed": [0]}), 80.0)
+    page = open_paper()
+    assert scale_of(page) == "short"
+    assert shown(page)["GEM"]["acc"]["text"] == "80.00"
+
+
+def scale_of(page) -> str:
+    return next(one.value for one in page.button_group if one.key == "scale")
+
+
+def words_of(page) -> str:
+    return texts(page).replace("\\", "")
 
 
 def test_single_seed_has_no_error_and_no_verdict(store, shipped):
     published.append(shipped / f"{TABLE.name}.jsonl", [result("GEM", 0, 10.0)])
-    cell = shown(open_paper())["GEM", "ours"]["acc_difference"]
+    cell = shown(open_paper())["GEM"]["acc_difference"]
     assert (cell["text"], cell["bold"]) == ("−70.54", False)
 
 
 def test_short_scale_is_explained_and_marks_no_difference(store, shipped):
     lines = [result("GEM", seed, 10.0 + seed, "short") for seed in (0, 1)]
     published.append(shipped / f"{TABLE.name}.jsonl", lines)
-    words = texts(open_paper())
+    words = texts(open_paper(scale="paper"))
     assert TABLE.cut not in words
     assert "This version has no results at this scale. There are some at the other scale." in words
     page = open_paper(scale="short")
     assert TABLE.cut in texts(page)
-    assert shown(page)["GEM", "ours"]["acc_difference"]["bold"] is False
+    assert shown(page)["GEM"]["acc_difference"]["bold"] is False
+    assert "these differences are not tested" in texts(page)
     assert "no results at this scale" not in texts(page)
 
 
@@ -111,7 +152,7 @@ def test_rows_are_compared_with_gem_within_seeds(store, shipped):
 def test_every_table_shows_its_printed_numbers(store):
     for table in TABLES.values():
         page = open_paper(table=table.title)
-        assert {label for label, _ in shown(page)} == {row.label for row in table.rows}
+        assert list(shown(page)) == [row.label for row in table.rows]
         assert not table.rows[0].acc or f"{table.rows[0].acc.mean:.2f}" in tables(page)
 
 
@@ -119,7 +160,7 @@ def test_contradictory_numbers_are_marked_and_explained(store):
     page = open_paper()
     cells = shown(page)
     flagged = [key for key in cells if cells[key]["method"]["text"].endswith("†")]
-    assert flagged == [("approx-GEM(4,1)", "paper"), ("approx-GEM(4,2)", "paper")]
+    assert flagged == ["approx-GEM(4,1)", "approx-GEM(4,2)"]
     assert "81.17, but the paper prints" in texts(page)
 
 
@@ -129,12 +170,12 @@ def test_chosen_settings_and_validation_seeds_are_named(store, shipped):
     page = open_paper()
     sentence = "GEM, ours: strength 1, learning rate 0.1: chosen among 2 configurations by validation on seed 0"
     assert sentence in texts(page).replace("\\", "")
-    assert shown(page)["GEM", "ours"]["seeds"]["text"] == "1"
+    assert shown(page)["GEM"]["seeds"]["text"] == "1"
 
 
 def press(page, label):
     """Press the button of a row."""
-    page.session_state["to run"] = f"{label} of a table", sweep_of(TABLE, "short", [ROWS[label]])
+    page.session_state["to run"] = f"{label} of a table", sweep_of(TABLE, "short", [ROWS[label]]), None
     return run_page(page)
 
 
@@ -143,9 +184,7 @@ def button(page, label):
 
 
 def test_every_method_has_one_run_button(store):
-    cells = shown(open_paper())
-    with_button = [label for (label, _), row in cells.items() if row["run"]["text"]]
-    assert with_button == [row.label for row in TABLE.rows]
+    assert [row["run"]["label"] for row in shown(open_paper()).values()] == [f"Run {row.label}" for row in TABLE.rows]
 
 
 def test_run_button_launches_the_row_and_shows_it_on_explore(store):
@@ -176,8 +215,8 @@ def test_whole_table_can_be_launched(store):
     assert f"**{runs} runs**" in texts(page)
 
 
-def test_runs_of_several_days_must_be_confirmed(store, monkeypatch):
-    monkeypatch.setattr("explore.launch.estimate", lambda *arguments: Estimate(20, 0, 75 * 3600.0))
+def test_runs_of_several_hours_must_be_confirmed(store, monkeypatch):
+    monkeypatch.setattr("explore.launch.estimate", lambda *arguments: Estimate(20, 0, 2 * 3600.0))
     page = press(open_paper(), "GEM")
     assert button(page, "Launch").disabled
     page.checkbox[0].check().run()
@@ -197,11 +236,11 @@ def test_missing_data_is_reported_and_disables_launching(store, monkeypatch):
 def test_figure_without_results_offers_its_preset(store, monkeypatch):
     monkeypatch.setitem(PRESETS, "figure-2", Preset("Figure 2", "its runs", SPEC))
     monkeypatch.delitem(PRESETS, "figure-3", raising=False)
-    page = open_paper()
-    assert texts(page).count("This version has no results for this figure.") == 3
-    keys = [one.key for one in page.button if one.key and one.key.startswith("run ")]
-    assert "run figure-2" in keys
-    assert "run figure-3" not in keys
+    page = open_paper(figure="Figure 3")
+    assert "This version has no results for this figure." in texts(page)
+    assert "run figure-3" not in [one.key for one in page.button]
+    page = open_paper(figure="Figure 2")
+    assert "This version has no results for this figure." in texts(page)
     page.button(key="run figure-2").click().run()
     assert "**4 runs**" in texts(page)
 
@@ -210,17 +249,18 @@ def test_figures_are_drawn_from_published_results(store, shipped, tmp_path):
     trained = trained_store(tmp_path / "trained" / "runs.db")
     for name in ("figure-2", "figure-3", "figure-4"):
         published.append(shipped / f"{name}.jsonl", published.pack(trained))
-    page = open_paper()
-    plots = [one for one in page.get("bidi_component") if one.proto.component_name == "plot"]
-    assert len(plots) == len(FIGURES) - 1  # Figure 5 has images
-    words = texts(page)
-    assert "no results for this figure" not in words
     scale = "Ours: MNIST Permutations (5,000 digits), 2 tasks × 5 steps × 10 images, memory 20, learning rate 0.1, "
     scale += "steps restricted only on conflict."
-    assert words.replace("\\", "").count(scale) == 3
-    assert "old task s = 1, new task t = 2" in words.replace("\\", "")
-    formats = [one.proto.label for one in page.get("download_button")]
-    assert formats.count("PDF") == 4
+    for name, figure in [*FIGURES.items()][:-1]:  # Figure 5 has images
+        page = open_paper(figure=figure.title.partition(" · ")[0])
+        assert len([one for one in page.get("bidi_component") if one.proto.component_name == "plot"]) == 1
+        words = words_of(page)
+        assert "no results for this figure" not in words
+        assert words.count(scale) == (name != "figure-1")
+        assert figure_finding(name) in words
+        assert "PDF" in [one.proto.label for one in page.get("download_button")]
+    page = open_paper(figure="Figure 2")
+    assert "old task s = 1, new task t = 2" in words_of(page)
     raw = next(one for one in page.button_group if one.key == "axes of figure-2")
     raw.set_value("raw").run()
     assert not page.exception
@@ -229,7 +269,7 @@ def test_figures_are_drawn_from_published_results(store, shipped, tmp_path):
 def test_images_of_domains_are_read_on_request(store, monkeypatch):
     strip = samples.Strip("Digit-Five", "MNIST", np.zeros((28, 28, 3), np.uint8))
     monkeypatch.setattr(samples, "strips", lambda: [strip])
-    page = open_paper()
+    page = open_paper(figure="Figure 5")
     assert not page.get("image")
     next(one for one in page.button if one.label == "Show images").click().run()
     assert not page.exception
@@ -249,19 +289,73 @@ def test_figure_without_probes_is_explained(store, shipped, tmp_path):
     assert "Nothing to show yet: no run has probed task 1 in task 2" in texts(open_paper()).replace("\\", "")
 
 
-def test_claims_have_verdicts_and_numbers(store, monkeypatch):
-    finding = Finding("undecided", {"ACC": 0.1}, ("ACC +0.1 ± 0.2",))
-    monkeypatch.setattr(claims, "findings", lambda: [(Claim("Splits help.", "Table 1", lambda: finding), finding)])
+def test_claims_come_first_with_verdict_number_and_link(store, monkeypatch):
+    finding = Finding("not tested", Deciding("+0.1", "points", "figure-3"), {"ACC": 0.1}, ("ACC +0.1 ± 0.2",))
+    claim = Claim("Splits help.", "Table 1", lambda: finding, lambda: ())
+    monkeypatch.setattr(claims, "findings", lambda: [(claim, finding)])
     page = open_paper()
-    assert "The paper's claims, and what we find" in texts(page)
-    assert "ACC +0.1 ± 0.2" in texts(page).replace("\\", "")
-    assert "Splits help. **Undecided.**" in [one.label for one in page.expander]
+    kinds = [one.proto.component_name for one in page.get("bidi_component")]
+    assert kinds.index("claims") < kinds.index("table")
+    [row] = claims_shown(page)
+    assert (row["claim"], row["verdict"], row["value"], row["place"]) == (
+        "1. Splits help.",
+        "not tested",
+        "+0.1",
+        "Figure 3",
+    )
+    assert row["sentences"] == ["ACC +0.1 ± 0.2"]
+    assert "1 claim: 1 not tested." in texts(page)
 
 
 def test_all_claims_are_shown(store):
-    labels = [one.label.replace("\\", "") for one in open_paper().expander]
-    for claim, finding in claims.findings():
-        assert f"{claim.claim} **{finding.verdict.capitalize()}.**" in labels
+    rows = claims_shown(open_paper())
+    assert [row["verdict"] for row in rows] == [finding.verdict for _, finding in claims.findings()]
+    assert all(row["place"] for row in rows if row["shownIn"])
+
+
+def open_test(name) -> AppTest:
+    """Press *Test it* of a claim."""
+    page = open_paper()
+    page.session_state["claim to test"] = name
+    return run_page(page)
+
+
+def test_claim_is_tested_by_a_sweep(store):
+    page = open_test("mgem_beats_gem")
+    assert [experiment.title for experiment in by_name()["mgem_beats_gem"].experiments()] == page.radio[0].options
+    spec = by_name()["mgem_beats_gem"].experiments()[0].spec
+    assert f"**{len(spec.runs())} runs**" in texts(page)
+    assert not store.sweeps()
+    button(page, "Launch").click().run()
+    assert not page.exception
+    [sweep] = store.sweeps()
+    assert (sweep["name"], sweep["queued"]) == ("Claim 4 · Built-in digits", len(spec.runs()))
+    assert page.query_params["sweep"] in ("s1", ["s1"])
+
+
+def test_claim_is_tested_by_the_finished_example(store):
+    page = open_test("better_frontier")
+    button(page, "Open").click().run()
+    assert not page.exception
+    assert page.query_params["of"] in ("example", ["example"])
+
+
+@pytest.mark.parametrize("name", [claim.name for claim in claims.CLAIMS])
+def test_every_claim_has_a_test_that_works(store, name):
+    page = open_test(name)
+    geometry = [one for one in page.get("bidi_component") if one.proto.component_name == "geometry"]
+    if not geometry:
+        title, (first, *_) = by_name()[name].claim, by_name()[name].experiments()
+        assert title in words_of(page)
+        assert not button(page, "Launch" if first.spec else "Open").disabled or page.checkbox  # to confirm hours
+    else:
+        assert not page.warning  # the link can be read
+        [experiment] = by_name()[name].experiments()
+        assert dict(parse_qsl(experiment.address.partition("?")[2])).items() <= dict(page.query_params).items()
+
+
+def by_name() -> dict[str, Claim]:
+    return {claim.name: claim for claim in claims.CLAIMS}
 
 
 def test_figure_names_exist():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from filled_store import TWO_TASKS, known_store
-from pages import PAGES, open_page, run_page, tables, texts
+from pages import PAGES, open_page, run_page, tables, texts, workbench
 from text import escape_markdown
 
 from mgem_core.config.sweeps import SweepSpec
@@ -30,7 +30,7 @@ def notice(store: Store) -> str:
 
 
 def test_explore_shows_the_new_store(store, first, tmp_path):
-    app = open_page("explore")
+    app = open_page("explore", plots="Map")
     assert "77.50" in tables(app)
     replace(store, known_store(tmp_path / "other.db", shift=5.0))
     assert "82.50" in tables(run_page(app))
@@ -48,19 +48,19 @@ def test_runs_page_shows_the_new_store(store, first, tmp_path):
 
 
 def test_new_session_shows_no_notice(store, first, tmp_path):
-    open_page("explore")
+    open_page("explore", plots="Map")
     replace(store, known_store(tmp_path / "other.db", shift=5.0))
-    app = open_page("explore")
+    app = open_page("explore", plots="Map")
     assert "82.50" in tables(app)
     assert not app.warning
 
 
 def test_cached_tasks_and_speeds_are_replaced(store, first, tmp_path):
-    app = open_page("explore")
+    app = open_page("explore", plots="Map")
     assert app.slider(key="after").max == 2
     spec = SweepSpec(base={**TWO_TASKS, "tasks": 3, "benchmark": "mnist5k-split"})  # uses another network
     replace(store, known_store(tmp_path / "other.db", spec=spec))
-    assert "duration unknown until the first runs have finished" in texts(run_page(app))
+    assert "(estimate for " in texts(run_page(app))  # no longer measured here
     assert app.slider(key="after").max == 3
 
 
@@ -70,13 +70,11 @@ def test_deleted_store_is_empty(store, first, page):
     for ending in ("", "-wal", "-shm"):
         Path(f"{store.path}{ending}").unlink(missing_ok=True)
     assert notice(store) in texts(run_page(app))
-    titles = {
-        "explore": "What does it cost to remember?",
-        "runs": "Nothing has been run yet",
-        "lens": "The lens: what other settings would have done",
-        "paper": "The paper, and what we measure",
-    }
-    assert app.title[0].value == titles[page]
+    if page == "explore":
+        assert workbench(app)["source"] == "example"
+    else:
+        titles = {"runs": "Nothing has been run yet", "paper": "The paper's claims, and what we find"}
+        assert app.title[0].value == titles[page]
 
 
 def test_click_on_the_old_store_does_not_change_the_new_one(store, first, tmp_path):
@@ -89,7 +87,7 @@ def test_click_on_the_old_store_does_not_change_the_new_one(store, first, tmp_pa
 
 
 def test_nothing_is_launched_into_a_replaced_store(store, first, tmp_path):
-    app = open_page("explore")
+    app = open_page("explore", plots="Map")
     replace(store, known_store(tmp_path / "other.db"))
     next(button for button in app.button if button.label == "Launch").click()
     assert notice(store) in texts(run_page(app))

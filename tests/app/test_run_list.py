@@ -4,7 +4,7 @@ from datetime import UTC
 
 import pytest
 from filled_store import FOUR_RUNS, TWO_TASKS, finish, matrix_with
-from runs.run_list import COLUMNS, run_row, status_text
+from runs.run_list import COLUMNS, find_runs, run_colors, run_row, status_text
 from runs.selected_runs import load_runs
 
 from mgem_core.config.sweeps import SweepSpec
@@ -30,6 +30,26 @@ def test_newest_runs_come_first_and_all_are_counted(store):
     assert ids(store) == [4, 3, 2, 1]
     rows, total = store.find_runs(RunFilter(), 3)
     assert ([row["id"] for row in rows], total) == ([4, 3, 2], 4)
+
+
+def test_running_runs_are_listed_first_and_queued_ones_last(store):
+    store.submit(FOUR_RUNS)
+    store.submit(SweepSpec(base={**TWO_TASKS, "benchmark": "mnist5k-rotations"}))
+    finish(store, store.claim()[0])
+    store.claim()
+    store.end(store.claim()[0], "failed", "no luck.")
+    rows, total = find_runs(store, RunFilter(), 4)
+    assert ([row["id"] for row in rows], total) == ([5, 2, 1, 4], 5)
+    assert [row["id"] for row in find_runs(store, RunFilter(statuses=["queued", "finished"]), 4)[0]] == [1, 4, 3]
+    assert find_runs(store, RunFilter(text="nothing like it"), 4) == ([], 0)
+
+
+def test_only_selected_runs_have_colours(store):
+    store.submit(FOUR_RUNS)
+    colors = run_colors(["r2", "r1"])
+    shown = {row["id"]: run_row(row, None, colors)["color"] for row in find(store)}
+    assert [shown[2], shown[1]] == list(colors.values())
+    assert shown[3] == shown[4] == "transparent"
 
 
 def test_every_search_word_must_match(store):
@@ -60,7 +80,7 @@ def test_rows_are_in_percent_with_minus_sign(store):
     finish(store, store.claim()[0], R=matrix_with(81.234))
     store.claim()
     store.record([(2, Stepped(1, 5, 0.5, 0.0, 0.01, 0))])
-    row = {row["id"]: run_row(row, UTC) for row in find(store)}
+    row = {row["id"]: run_row(row, UTC, {}) for row in find(store)}
     text = {name: cell["text"] for name, cell in row[1]["cells"].items()}
     assert [text[name] for name in ("run", "q", "acc", "bwd", "seconds")] == ["r1", "0.5", "81.23", "−3.77", "1.5"]
     assert row[2]["cells"]["status"]["text"] == "running 75 %"
@@ -73,9 +93,9 @@ def test_rows_are_in_percent_with_minus_sign(store):
 
 def test_every_column_has_a_cell(store):
     store.submit(FOUR_RUNS)
-    assert [column["name"] for column in COLUMNS] == list(run_row(find(store)[0], None)["cells"])
+    assert [column["name"] for column in COLUMNS] == list(run_row(find(store)[0], None, {})["cells"])
 
 
 def test_strengths_per_task_are_listed(store):
     store.submit(SweepSpec(base={"tasks": 3, "strength": (0.5, 0.1)}, grid=[{}, {"method": ["ewc"]}]))
-    assert [run_row(row, None)["cells"]["q"]["text"] for row in find(store)] == ["—", "0.5, 0.1"]
+    assert [run_row(row, None, {})["cells"]["q"]["text"] for row in find(store)] == ["—", "0.5, 0.1"]

@@ -1,5 +1,7 @@
 """The page Runs, without a browser: its lists, its details, and the effect of its buttons on the store."""
 
+import json
+
 import numpy as np
 import pytest
 from filled_store import FOUR_RUNS, fill
@@ -117,6 +119,30 @@ def test_several_runs_are_compared(store, finished):
     assert not {"strength", "modules"} & set(page.table[0].value["setting"])
 
 
+def shown_colors(page, key: str) -> dict[str, str]:
+    """Return the colours of the rows of a table, by run."""
+    [table] = [
+        one for one in page.get("bidi_component") if f"-{key}" in one.proto.id and "table" in one.proto.component_name
+    ]
+    return {row["key"]: row["color"] for row in json.loads(json.loads(table.proto.json))["rows"]}
+
+
+def test_run_has_the_same_colour_in_list_comparison_and_curves(store, finished):
+    page = open_runs(runs="r4,r1,r3")
+    compared = shown_colors(page, "comparison")
+    listed = shown_colors(page, "runs table")
+    assert list(compared) == ["r4", "r1", "r3"]
+    assert {run: listed[run] for run in compared} == compared
+    assert len(set(compared.values())) == 3
+    [loss] = [one for one in page.get("bidi_component") if "loss of" in str(one.proto.json)]
+    lines = json.loads(json.loads(loss.proto.json)["figure"])["data"]
+    assert [line["line"]["color"] for line in lines] == list(compared.values())
+
+
+def test_page_has_a_title(store, finished):
+    assert [title.value for title in open_runs().title] == ["Runs"]
+
+
 def test_many_runs_are_selected_and_deleted(store, finished):
     page = press(open_runs(find="p-mGEM"), "Select these 2")
     assert page.query_params["runs"] == "r4,r3"
@@ -181,16 +207,16 @@ def test_store_is_compacted(store, finished):
 def test_more_like_this_fills_the_form_on_explore(store, finished):
     store.submit(SweepSpec(base={"tasks": 2, "method": "single"}), "Newer")
     page = press(open_runs(runs="r3"), "More like this")
-    assert "What to run" in texts(page)
+    assert page.selectbox(key="preset").label == "What to run"
     assert page.query_params["sweep"] == f"s{finished}"  # the sweep of the run, although there is a newer one
     assert page.session_state["run families"] == ["p-mGEM"]
     assert page.session_state["run modules"] == [4]
     assert page.session_state["run tasks"] == 2
-    assert page.session_state["run seeds"] == [0]
+    assert page.session_state["run seeds"] == "0"
 
 
 def test_sweep_opens_on_explore(store, finished):
     store.submit(FOUR_RUNS, "Second")
     page = press(open_runs(list="Sweeps", sweep="s1"), "Open on Explore")
     assert page.query_params["sweep"] == "s1"
-    assert "What to run" in texts(page)
+    assert page.selectbox(key="preset").label == "What to run"

@@ -65,12 +65,12 @@ def test_comparison_shows_results_and_differing_fields(store):
     for run, acc in ((1, 81.0), (2, 83.004), (3, 83.001)):
         finish(store, run, R=matrix_with(acc))
     runs = load_runs(store, [1, 2, 3, 4])
-    columns, rows = comparison_table(runs, compare_fields(runs)[0], ["red", "blue"])
+    columns, rows = comparison_table(runs, compare_fields(runs)[0])
     results = ["run", "label", "status", "acc", "fwd", "bwd", "seconds"]
     assert [column["name"] for column in columns] == [*results, "modules", "strength"]
     assert all(set(row["cells"]) == {column["name"] for column in columns} for row in rows)
     assert [row["cells"]["modules"] for row in rows][1:3] == [{"text": "1", "value": 1}, {"text": "4", "value": 4}]
-    assert [row["color"] for row in rows] == ["red", "blue", None, None]
+    assert len({row["color"] for row in rows}) == len(runs)
 
 
 def test_values_are_readable():

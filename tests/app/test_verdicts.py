@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-from explore.verdicts import MOST_ADDED, differences_table, seeds_to_add
+from explore.trained_verdicts import MOST_ADDED, seeds_to_add
+from explore.verdicts import differences_table
 
 from mgem_core.analysis.paired import Verdict
 from mgem_core.analysis.significance import estimate, from_deviation

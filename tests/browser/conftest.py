@@ -1,5 +1,6 @@
 """A real server over a store of its own, and a real Chromium."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -39,7 +40,8 @@ def home(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     yield home
     for process in chaos.processes(home):
-        os.kill(process, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has ended since
+            os.kill(process, signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,7 @@ def page(browser):
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
     errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("pageerror", lambda error: errors.append(f"{error} {error.stack}"))
     yield page
     assert not errors
     assert page.get_by_text("encountered an error").count() == 0

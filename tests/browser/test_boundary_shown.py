@@ -8,6 +8,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from filled_store import filled_store
@@ -110,15 +111,14 @@ def test_other_origins_can_neither_connect_nor_frame_the_dashboard(server, decei
     page.close()
 
 
-def test_content_security_policy_and_no_external_requests(server, filled, page):
-    violations, outside = [], []
+def test_content_security_policy_and_no_external_or_failed_requests(server, filled, page):
+    violations, outside, failed = [], [], []
+    page.on("response", lambda answer: failed.append(answer.url) if answer.status >= 400 else None)
     page.on(
         "console", lambda message: violations.append(message.text) if "Content Security Policy" in message.text else None
     )
     page.on("request", lambda request: outside.append(request.url) if is_outside(request.url, server) else None)
-    page.on(
-        "websocket", lambda socket: outside.append(socket.url) if socket.url.partition("/_")[0][5:] != server[7:] else None
-    )
+    page.on("websocket", lambda socket: outside.append(socket.url) if urlsplit(socket.url).netloc != server[7:] else None)
     for path in PAGES:
         wait_until_still(open_address(page, f"{server}/{path}"))
     with page.expect_download() as download:
@@ -128,10 +128,11 @@ def test_content_security_policy_and_no_external_requests(server, filled, page):
     page.get_by_role("button", name="Export").click()
     wait_until_still(page)
     with page.expect_download() as download:
-        page.get_by_test_id("stPopoverBody").get_by_role("button", name="PDF", exact=True).click()
+        page.get_by_role("dialog").get_by_role("button", name="PDF", exact=True).click()
     assert download.value.path().stat().st_size
     assert not violations
     assert not outside
+    assert not failed
 
 
 def is_outside(url, server):
@@ -182,12 +183,12 @@ def test_token_is_asked_for_once_per_browser_and_is_in_no_link(tmp_path, browser
             page.get_by_label("Token").fill(token)
             page.get_by_role("button", name="Open the dashboard").click()
             page.get_by_role("button", name="Launch").wait_for()
-            assert page.url.partition("?")[0] == f"{own}/explore"
+            assert page.url.partition("?")[0] == f"{own}/"  # to which /explore redirects
 
         with contextlib.closing(browser.new_context()) as owner:
-            page = open_address(owner.new_page(), f"{own}/explore?token={token}&axes=raw")
+            page = open_address(owner.new_page(), f"{own}/?token={token}&of=example")
             assert token not in page.url
-            assert page.url.startswith(f"{own}/explore?axes=raw")
+            assert page.url.startswith(f"{own}/?of=example")
             (cookie,) = (cookie for cookie in owner.cookies() if cookie["name"] == f"mgem_token_{port}")
             assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Lax")
             assert token not in cookie["value"]

@@ -3,19 +3,22 @@
 import numpy as np
 import pytest
 from components import bundle
-from lens.component import JS
-from lens.example_runs import example_recordings
-from lens.payload import payload
+from explore.component import JS
+from explore.recording_files import recording_messages
 from recorded import PAST, record
 
 from mgem_core.analysis import curves
 from mgem_core.lens.answers import answers, module_of
 from mgem_core.lens.steps import steps_of
+from mgem_core.paper.published import example
 from mgem_core.restriction.restriction import Restriction
 
 pytestmark = pytest.mark.slow
-POINTS = """([data, task, settings]) => {
-    const decoded = decodeTask(data, task), order = spreadOrder(decoded.snapshots), R = data.recordings.length;
+IMPORTS = "".join(f'import {{ }} from "{JS}/{name}.js";\n' for name in ("frontier", "curves", "data"))
+POINTS = """([messages, task, settings]) => {
+    const data = emptyData();
+    messages.forEach((message) => applyMessage(data, message));
+    const decoded = data.recorded.get(task), { order } = decoded, R = data.seeds.length;
     return settings.map(({ moduleOf, splits, restriction, q, view }) => {
         const family = newFamily(decoded, moduleOf, splits, restriction, Array(decoded.past).fill(1), [0, q]);
         solveFamily(family, order);
@@ -26,10 +29,11 @@ POINTS = """([data, task, settings]) => {
 
 
 @pytest.fixture
-def browser_page(page):
+def browser_page(page, tmp_path):
     page.goto("about:blank")
-    for name in ("frontier.js", "curves.js"):
-        page.add_script_tag(content=bundle(JS / name))  # with all that it imports
+    script = tmp_path / "all.js"
+    script.write_text(IMPORTS)
+    page.add_script_tag(content=bundle(script))  # with all that they import
     return page
 
 
@@ -52,7 +56,7 @@ def test_frontiers_agree_with_python_for_random_settings(browser_page, network):
     if network == "conv5":
         recordings, task, tensors = [record("conv5", 4).recording], PAST, 12
     else:
-        recordings, task, tensors = example_recordings()[:3], 1, 6
+        recordings, task, tensors = example.recordings()[:3], 1, 6
     rng, asked, expected = np.random.default_rng(0), [], []
     every_step = [steps_of(recording, task) for recording in recordings]
     window = [int(every_step[0].steps[1]), int(every_step[0].steps[-1])]
@@ -71,7 +75,7 @@ def test_frontiers_agree_with_python_for_random_settings(browser_page, network):
         )
         found = [answers(steps.at(slice(1, None)), [setting]).on_axes(axes, s)[:2] for steps in every_step]
         expected.append([[float(x.mean()), float(y.mean())] for x, y in found])
-    found = browser_page.evaluate(POINTS, [payload(recordings, "test"), task, asked])
+    found = browser_page.evaluate(POINTS, [recording_messages(recordings, "test", "files"), task, asked])
     for points, wanted in zip(found, expected, strict=True):
         scale = np.abs(wanted).max()
         for each in points:
@@ -80,28 +84,30 @@ def test_frontiers_agree_with_python_for_random_settings(browser_page, network):
 
 def test_moved_window_has_the_means_of_its_steps(browser_page):
     moved = browser_page.evaluate(
-        """(data) => {
+        """(messages) => {
+            const data = emptyData();
+            messages.forEach((message) => applyMessage(data, message));
             const floor = { strength_kind: "dual-floor", strength_per: "split" };
             const restriction = { solver: "exact", trigger: "violation", ...floor };
-            const task = decodeTask(data, 1);
+            const task = data.recorded.get(1);
             const family = newFamily(task, [0, 0, 1, 1, 2, 2], 2, restriction, [1], [0, 0.3, 2]), found = [];
-            solveFamily(family, spreadOrder(task.snapshots));
+            solveFamily(family, task.order);
             let before = null;
-            for (const window of [[1, 100], [40, 100], [40, 40], [0, 0], [4, 61], [1, 100], [97, 100], [1, 4]]) {
+            for (const window of [[1, 100], [41, 100], [41, 41], [0, 0], [11, 61], [1, 100], [91, 100], [1, 11]]) {
                 const view = { s: 0, axes: "raw", window };
                 before = frontier(family, view, 2, before);
                 found.push([before.each, frontier(family, view, 2).each]);
             }
             return found;
         }""",
-        payload(example_recordings()[:2], "test"),
+        recording_messages(example.recordings()[:2], "test", "files"),
     )
     for of_moved, of_itself in moved:
         np.testing.assert_allclose(np.array(of_moved, float), np.array(of_itself, float), rtol=1e-10)
 
 
 def test_curve_difference_agrees_with_python(browser_page):
-    rng, rule = np.random.default_rng(1), payload(example_recordings()[:2], "test")["rule"]
+    rng, rule = np.random.default_rng(1), recording_messages(example.recordings()[:2], "test", "files")[0]["rule"]
     for _ in range(20):
         one, other = (np.stack([np.sort(rng.normal(size=9)), rng.normal(size=9)], axis=1) for _ in range(2))
         other[5:, 0] = other[5:, 0][::-1]  # a curve that turns back

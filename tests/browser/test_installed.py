@@ -30,7 +30,7 @@ def test_plots_are_drawn_from_a_read_only_installation(sealed, home, page):
     port = free_port()
     command = [sys.executable, "-m", "mgem_core", "dashboard", "--port", port]
     with served(command, port, home, PYTHONPATH=str(sealed)):
-        page.goto(f"http://127.0.0.1:{port}/explore?sweep=s1")
+        page.goto(f"http://127.0.0.1:{port}/?of=s1&more=true")
         page.wait_for_function(f"{POINTS} > 0")
 
 
@@ -43,17 +43,9 @@ def test_theme_is_independent_of_the_current_folder(server, page):
 
 def test_modules_of_the_same_names_elsewhere_are_not_imported(home, page, tmp_path):
     names = (
-        "boundary",
-        "components",
-        "dashboard",
-        "descriptors",
-        "explore",
-        "export_menu",
-        "lens",
-        "main",
-        "runner_process",
+        "boundary components dashboard descriptors explore export_menu feed hub lens main runner_process runs session text"
     )
-    for name in (*names, "runs", "session", "text", "token_gate"):
+    for name in (*names.split(), "token_gate"):
         for folder in (tmp_path / "current", tmp_path / "path"):
             (folder / name).mkdir(parents=True)
             (folder / name / "__init__.py").write_text("raise ImportError('the module of another project')")
@@ -65,5 +57,5 @@ def test_modules_of_the_same_names_elsewhere_are_not_imported(home, page, tmp_pa
         page.get_by_role("heading", name="Nothing has been run yet").or_(page.get_by_text("List", exact=True)).wait_for()
         page.goto(f"http://127.0.0.1:{port}/explore")
         page.get_by_role("button", name="Launch").wait_for()
-        page.goto(f"http://127.0.0.1:{port}")
+        page.goto(f"http://127.0.0.1:{port}/?of=example")
         page.locator(".lens circle.marker").wait_for()

@@ -71,6 +71,6 @@ def test_store_replaced_under_a_live_server_and_runner(page, server, home, tmp_p
         file.unlink()
     shutil.move(tmp_path / "runs.db", home / "runs.db")
     page.reload()
-    expect(page.get_by_role("combobox", name="Sweep")).to_have_value(re.compile("the other one"))
+    expect(page.get_by_label("Results to show").locator("option:checked")).to_have_text(re.compile("the other one"))
     store = Store(home / "runs.db")
     until(lambda: store.counts()["finished"] == 1)

@@ -16,7 +16,7 @@ def test_curve_and_heat_map_have_gaps(page, server, home):
     store.submit(SweepSpec(base={"tasks": 3, "iterations": 10, "memory": 20}, grid={"modules": [1, 4]}))
     for missing in ((), (1,)):
         finish(store, store.claim()[0], missing=missing)
-    open_address(page, f"{server}/explore")
+    open_address(page, f"{server}/?plots=Frontier")
     rows = page.locator(".configurations tbody tr")
     expect(rows).to_have_count(2)
     curves = page.locator(".configurations tbody svg")

@@ -60,11 +60,58 @@ def test_row_is_launched_after_confirmation_and_shown_on_explore(page, server, h
     assert {record["config"]["method"] for record in store.run_records()} == {"single"}
 
 
+def claim(page, name):
+    return page.locator(f"tr[data-claim={name}]")
+
+
+def test_reader_finds_the_evidence_of_a_claim(page, server):
+    open_address(page, f"{server}/paper")
+    row = claim(page, "mgem_beats_gem")
+    expect(row.locator(".verdict")).to_contain_text("not reproduced")
+    expect(row.locator(".number")).to_contain_text("+0.37")
+    wait_until_still(page)
+    row.locator(".claim").click()
+    expect(page.locator("#claim-mgem_beats_gem")).to_contain_text("corrected for all 12 comparisons")
+    row.get_by_role("button", name=re.compile("^Table 1 · MNIST Rotations")).click()
+    expect(page.locator(".configurations tbody tr").filter(has_text="86.72 ± 0.12")).to_have_count(1)
+    page.wait_for_function("Math.abs(document.getElementById('tables').getBoundingClientRect().top) < 200")
+    expect(page.locator("#claim-mgem_beats_gem")).to_be_visible()
+    claim(page, "architectures").get_by_role("button", name=re.compile("^Figure 4")).click()
+    expect(page.get_by_role("tab", name="Figure 4")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_text("No ACC is above chance")).to_be_visible()
+    page.wait_for_function("location.search.includes('figure=')")
+
+
+def test_reader_tests_a_claim(page, server):
+    open_address(page, f"{server}/paper")
+    claim(page, "mgem_beats_gem").wait_for()
+    wait_until_still(page)
+    claim(page, "mgem_beats_gem").get_by_role("button", name=re.compile("^Test it")).click()
+    question = page.get_by_role("dialog")
+    expect(question.get_by_text(re.compile("^96 runs"))).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(question).to_have_count(0)
+    wait_until_still(page)
+    claim(page, "proposition_2_splits").get_by_role("button", name=re.compile("^Test it")).click()
+    expect(page.locator(".geometry .words")).to_contain_text("⟨ĝₛ,z⟩ is 0.50 with d-mGEM(2) and 1.50 with GEM")
+
+
+def test_every_figure_is_a_tab_of_which_only_one_is_drawn(page, server):
+    open_address(page, f"{server}/paper?figure=Figure+3")
+    expect(page.get_by_role("tab", name="Figure 3")).to_have_attribute("aria-selected", "true")
+    page.wait_for_function("document.querySelectorAll('.plot .main-svg').length > 0")
+    wait_until_still(page)
+    assert page.locator(".plot:has(.main-svg)").count() == 1
+    page.get_by_role("tab", name="Figure 1").click()
+    expect(page.get_by_text("Here GEM allows")).to_be_visible()
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("dark", 1280), ("light", 390)])
 def test_accessibility(browser, server, scheme, width):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = open_address(context.new_page(), f"{server}/paper")
     page.locator(".configurations tbody tr").first.wait_for()
     wait_until_still(page)
+    claim(page, "raises_acc").locator(".claim").click()
     check_accessibility(page)
     context.close()

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from components import bundle
 from degenerate_vectors import make_degenerate
-from lens.component import JS
-from lens.example_runs import example_recordings
-from lens.payload import payload
+from explore.component import JS
+from explore.recording_files import recording_messages
 from recorded import PAST, record
 
 from mgem_core.lens.answers import answers, module_of
 from mgem_core.lens.steps import steps_of
+from mgem_core.paper.published import example
 from mgem_core.restriction.restriction import Restriction
 from mgem_core.restriction.surgery import RULES
 
@@ -19,8 +19,10 @@ KINDS = ("random", "conflict", "nearly parallel", "duplicate", "opposite", "zero
 PROBLEMS = 360
 WEIGHTS = """([problems, restriction]) => problems.map(({ rule, S, n, shares, parameters }) =>
     RULES[rule].weights(Float64Array.from(S), n, Float64Array.from(shares), parameters, restriction).map((w) => [...w]))"""
-POINTS = """([data, task, settings]) => {
-    const decoded = decodeTask(data, task), order = spreadOrder(decoded.snapshots), R = data.recordings.length;
+POINTS = """([messages, task, settings]) => {
+    const data = emptyData();
+    messages.forEach((message) => applyMessage(data, message));
+    const decoded = data.recorded.get(task), { order } = decoded, R = data.seeds.length;
     return settings.map(({ rule, moduleOf, splits, restriction, view }) => {
         const family = newRuleFamily(decoded, rule, moduleOf, splits, restriction);
         solveFamily(family, order);
@@ -30,9 +32,11 @@ POINTS = """([data, task, settings]) => {
 
 
 @pytest.fixture
-def browser_page(page):
+def browser_page(page, tmp_path):
     page.goto("about:blank")
-    page.add_script_tag(content=bundle(JS / "surgery.js"))  # with all that it imports
+    script = tmp_path / "all.js"
+    script.write_text(f'import {{ }} from "{JS}/surgery.js";\nimport {{ }} from "{JS}/data.js";\n')
+    page.add_script_tag(content=bundle(script))  # with all that they import
     return page
 
 
@@ -72,7 +76,7 @@ def test_rules_on_recorded_steps_agree_with_python(browser_page, network):
     if network == "conv5":
         recordings, task = [record("conv5", 3).recording], PAST
     else:
-        recordings, task = example_recordings()[:2], 1
+        recordings, task = example.recordings()[:2], 1
     every_step = [steps_of(recording, task) for recording in recordings]
     window = [int(every_step[0].steps[1]), int(every_step[0].steps[-1])]
     settings, asked = [], []
@@ -85,7 +89,7 @@ def test_rules_on_recorded_steps_agree_with_python(browser_page, network):
             partition = [int(d) for d in module_of(every_step[0], modules)]
             view = {"s": s, "axes": axes, "window": window}
             asked.append({"rule": rule, "moduleOf": partition, "splits": splits, "restriction": restriction, "view": view})
-    found = browser_page.evaluate(POINTS, [payload(recordings, "test"), task, asked])
+    found = browser_page.evaluate(POINTS, [recording_messages(recordings, "test", "files"), task, asked])
     parameters = browser_page.evaluate(
         "Object.fromEntries(Object.entries(RULES).map(([name, one]) => [name, one.parameters]))"
     )

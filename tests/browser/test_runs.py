@@ -88,7 +88,7 @@ def test_more_like_this_fills_the_form(page, server, store):
     panel = page.get_by_test_id("stSidebarUserContent")
     expect(panel.get_by_role("button", name="p-mGEM", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(panel.get_by_role("button", name="GEM", exact=True)).to_have_attribute("aria-pressed", "false")
-    expect(panel.get_by_text(re.compile(r"^1 run ·"))).to_be_visible()
+    expect(panel.get_by_text("1 recording + 1 run")).to_be_visible()
 
 
 def test_failed_run_shows_its_error_and_names_are_escaped(page, server, store):

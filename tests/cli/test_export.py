@@ -9,6 +9,9 @@ from filled_store import SMALL, filled_store
 from mgem_core.analysis.aggregate import View
 from mgem_core.cli import main
 from mgem_core.config.sweeps import SweepSpec
+from mgem_core.figures.files import export
+from mgem_core.figures.page import Page
+from mgem_core.figures.selection import Selection
 from mgem_core.store import Store
 
 
@@ -91,7 +94,20 @@ def test_file_name_contains_benchmark_if_there_are_several(here, capsys):
         assert dict(zip(head.split(","), row.split(","), strict=False))["benchmark"] in name
 
 
+def test_choices_of_the_page_are_applied(here, capsys):
+    options = ["export", "s1", "--what", "frontier", "--columns", "2", "--legend", "inside"]
+    assert main([*options, "--format", "pdf"]) == 0
+    assert main([*options, "--format", "latex-figure", "--caption", "Frontier, $q$ from 0 to 1"]) == 0
+    picture, block = capsys.readouterr().out.split()
+    page = Page(2, "inside", "Frontier, $q$ from 0 to 1")
+    assert (here / picture).read_bytes() == export(Selection(stored(here), 1), "frontier", "pdf", page)
+    assert (here / block).read_bytes() == export(Selection(stored(here), 1), "frontier", "latex-figure", page)
+    assert f"{{{picture}}}" in (here / block).read_text()
+
+
 FRONTIER = ["s1", "--what", "frontier", "--format", "csv"]
+PDF = ["s1", "--what", "frontier", "--format", "pdf"]
+BLOCK = ["s1", "--what", "frontier", "--format", "latex-figure"]
 MAP = ["s1", "--what", "map", "--format", "csv"]
 BAD = [
     (["s9", *FRONTIER[1:]], "there is no 's9'; mgem runs lists what there is."),
@@ -118,6 +134,16 @@ BAD = [
     ([*MAP, "--baseline", "EWC"], "baseline is 'EWC'; it must be one of GEM, p-mGEM(4), Single."),
     ([*FRONTIER, "--benchmark", "cifar"], "benchmark is 'cifar'; it must be one of mnist5k-permutations."),
     ([*FRONTIER, "-o", "/no/such/folder/x"], "output is '/no/such/folder/x', but it cannot be written: No such file"),
+    ([*FRONTIER, "--columns", "2"], "columns is '2', which has an effect only with --format png, svg, pdf, latex-figure."),
+    ([*PDF, "--columns", "3"], "columns is 3; it must be one of 1, 2."),
+    ([*PDF, "--columns", "two"], "columns is 'two'; it must be one of 1, 2."),
+    ([*PDF, "--legend", "left"], "legend is 'left'; it must be one of outside, inside."),
+    ([*PDF, "--caption", "A"], "caption is 'A', which has an effect only with --format latex-figure."),
+    ([*BLOCK, "--caption", "$}$"], "caption has '$}$', in which a brace or the mathematics is not closed."),
+    (
+        ["s1", "--what", "map", "--format", "pdf", "--legend", "inside"],
+        "legend is 'inside', but map has no legend; leave it",
+    ),
     ([*FRONTIER, "-o", "/tmp"], "output is '/tmp', but it cannot be written: Is a directory."),
 ]
 

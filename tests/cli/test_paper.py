@@ -33,11 +33,24 @@ def test_every_table_is_printed_at_both_scales(home, capsys, table):
         (["table-1-cifar", "--format", "png"], "format is 'png'; it must be one of csv, latex, json, parquet."),
         (["table-1-cifar", "-o", "x.csv"], "output is 'x.csv', so format must be one of csv, latex, json, parquet."),
         (["table-1-cifar", "--format", "parquet"], "parquet is not text, so name a file for it with -o."),
-        (["figure-1"], "figure-1 is a picture, so format must be one of png, svg, pdf, html."),
-        (["figure-1", "--format", "csv"], "format is 'csv'; it must be one of png, svg, pdf, html."),
+        (["figure-1"], "figure-1 is a picture, so format must be one of png, svg, pdf, html, latex-figure."),
+        (["figure-1", "--format", "csv"], "format is 'csv'; it must be one of png, svg, pdf, html, latex-figure."),
         (["figure-2", "--format", "svg", "--axes", "log"], "axes is 'log'; it must be one of unit, raw."),
         (["table-1-cifar", "--axes", "raw"], "axes is 'raw', but table-1-cifar has no axes; leave it out."),
         (["figure-3", "--format", "svg", "--scale", "short"], "scale is 'short', but figure-3 has no scale; leave it out."),
+        (["figure-3", "--format", "svg", "--columns", "3"], "columns is 3; it must be one of 1, 2."),
+        (
+            ["figure-1", "--format", "svg", "--legend", "inside"],
+            "legend is 'inside', but figure-1 has no legend; leave it out.",
+        ),
+        (
+            ["figure-3", "--format", "svg", "--caption", "A"],
+            "caption is 'A', which has an effect only with --format latex-figure.",
+        ),
+        (
+            ["table-1-cifar", "--columns", "2"],
+            "columns is '2', which has an effect only with --format png, svg, pdf, latex-figure.",
+        ),
     ],
 )
 def test_invalid_option_is_rejected(home, capsys, arguments, sentence):

@@ -2,17 +2,21 @@
 
 import io
 import json
+import re
 
 import pytest
 from filled_store import known_store
 
 from mgem_core.analysis.estimate import Estimate
 from mgem_core.cli import main
+from mgem_core.paper.presets import PRESETS
 from mgem_core.store import Store
 
 BAD = [
+    (["sweep", "--record", "--method", "single"], "nothing can be recorded: these runs have no method of the GEM family."),
+    (["sweep", "--record", "--tasks", "1"], "nothing can be recorded: tasks is 1; curves need 2 to 5 tasks."),
     (["sweep", "--modules", "1,99"], "modules is 99; it must be from 1 to 6"),
-    (["sweep", "--preset", "everything"], "preset is 'everything'; it must be one of quick-look"),
+    (["sweep", "--preset", "everything"], "preset is 'everything'; it must be one of rotated-digits, quick-look"),
     (["sweep", "--workers", "0"], "workers is 0; it must be from 1 to 256"),
     (["sweep", "--seeds", "0,,1"], "seed is ''; it must be a valid integer"),
     (["sweep", "--idle", "-1"], "idle is -1.0; it must be a number of at least 0"),
@@ -72,7 +76,7 @@ def test_snapshot_cost_is_reported_at_launch(home, capsys):
     assert main(["sweep", *grid, "--detach"]) == 0
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("sweep s1: 2 runs")
-    assert second.startswith("40 snapshots for the lens: about 33 KiB in the store, and training takes about ")
+    assert second.startswith("40 snapshots for the lens: about 33 KiB in the store, and about ")
     assert main(["sweep", "--seeds", "0,1", "--detach"]) == 0
     assert "snapshot" not in capsys.readouterr().err
 
@@ -81,8 +85,58 @@ def test_preset_fields_can_be_overridden(home):
     folder, _ = home
     assert main(["sweep", "--preset", "quick-look", "--seeds", "7", "--tasks", "2", "--detach"]) == 0
     configs = [json.loads(row["config"]) for row in Store(folder / "runs.db").database.rows("SELECT config FROM runs")]
-    assert len(configs) == 13
+    assert len(configs) == 1 + 13  # a recording and the other runs
     assert {(config["seed"], config["tasks"]) for config in configs} == {(7, 2)}
+
+
+RECORDED = ["sweep", "--tasks", "3", "--iterations", "40", "--modules", "1,4", "--strengths", "0,1", "--seeds", "0,1"]
+
+
+def configs_of(home):
+    return [record["config"] for record in Store(home[0] / "runs.db").run_records(sweep=1)]
+
+
+def test_recordings_are_off_without_a_preset(home, capsys):
+    assert main([*RECORDED, "--detach"]) == 0
+    assert "sweep s1: 8 runs," in capsys.readouterr().err
+    assert {config.get("snap_every", 0) for config in configs_of(home)} == {0}
+
+
+def test_recordings_are_announced_and_counted_separately(home, capsys):
+    assert main([*RECORDED, "--trigger", "always", "--record", "--detach", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "sweep s1: 2 recordings + 8 runs," in err
+    assert "160 snapshots for the lens" in err
+    document = json.loads(out)
+    assert document["recordings"] == ["r1", "r2"]
+    assert len(document["runs"]) == 2 + 8
+    first = document["runs"][0]["config"]
+    fields = ("modules", "strength", "trigger", "snap_every", "snap_splits")
+    assert [first[name] for name in fields] == [1, 0.5, "always", 1, 6]
+
+
+def test_recorded_presets_can_be_trained_without_recordings(home, capsys):
+    quick_look = ["sweep", "--preset", "quick-look", "--detach"]
+    assert main([*quick_look, "--no-record"]) == 0
+    assert main(quick_look) == 0
+    err = capsys.readouterr().err
+    assert "sweep s1: 52 runs," in err
+    assert "sweep s2: 4 recordings + 52 runs," in err
+    assert {config.get("snap_every", 0) for config in configs_of(home)} == {0}
+
+
+def test_recordings_follow_the_options_given_with_a_preset(home, capsys):
+    options = ["--splits", "1,4", "--iterations", "200", "--trigger", "always"]
+    assert main(["sweep", "--preset", "quick-look", *options, "--seeds", "0", "--detach"]) == 0
+    [recording] = [config for config in configs_of(home) if config.get("snap_every")]
+    assert [recording[name] for name in ("snap_every", "snap_splits", "trigger")] == [8, 4, "always"]
+
+
+def test_preset_with_unsuitable_options_is_trained_without_recordings(home, capsys):
+    assert main(["sweep", "--preset", "quick-look", "--tasks", "6", "--seeds", "0", "--detach"]) == 0
+    err = capsys.readouterr().err
+    assert "mgem: nothing can be recorded: tasks is 6; curves need 2 to 5 tasks.\n" in err
+    assert "sweep s1: 13 runs," in err
 
 
 def test_finished_sweep_prints_a_table_with_legend(home, capsys):
@@ -106,7 +160,17 @@ def test_presets_and_data_are_listed(home, capsys):
     assert main(["data", "list"]) == 0
     out = capsys.readouterr().out
     assert "quick-look" in out
+    assert "6 recordings + 216 runs  GEM and p-mGEM with two to six modules" in out
+    assert "  72 runs  The paper's methods on all built-in benchmarks" in out
     assert "mnist5k-split" in out
+
+
+def test_presets_as_json(home, capsys):
+    assert main(["presets", "--json"]) == 0
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    assert list(found) == list(PRESETS)
+    assert (found["quick-look"]["recordings"], found["quick-look"]["runs"]) == (4, 52)
+    assert (found["built-in-digits"]["recordings"], found["built-in-digits"]["runs"]) == (0, 72)
 
 
 def test_missing_ray_is_reported(home, capsys, monkeypatch):
@@ -161,13 +225,22 @@ def test_huge_sweep_asks_on_a_terminal(home, many, answer, code, capsys, monkeyp
     assert (folder / "runs.db").exists() == (code == 0)
 
 
-def test_day_long_sweep_needs_confirmation(home, capsys, monkeypatch):
+def test_sweep_of_an_hour_needs_confirmation(home, capsys, monkeypatch):
     folder, started = home
-    monkeypatch.setattr("mgem_core.cli.sweep.estimate", lambda *arguments: Estimate(1, 0, 3 * 86400.0))
+    monkeypatch.setattr("mgem_core.cli.sweep.estimate", lambda *arguments: Estimate(1, 0, 3600.0))
     assert main(["sweep", "--tasks", "1", "--detach"]) == 2
-    assert capsys.readouterr().err.startswith("mgem: this may take about 3 days; add --yes to launch it anyway")
+    assert capsys.readouterr().err.startswith("mgem: this may take about 60 min; add --yes to launch it anyway")
     assert not started
     assert not Store(folder / "runs.db").sweeps()
+    assert main(["sweep", "--tasks", "1", "--detach", "--yes"]) == 0
+    assert len(Store(folder / "runs.db").sweeps()) == 1
+
+
+def test_time_is_estimated_on_an_empty_store(home, capsys):
+    assert main(["sweep", "--tasks", "1", "--seeds", "0,1", "--workers", "2", "--detach"]) == 0
+    assert re.search(
+        r"^sweep s1: 2 runs, about \S+ s \(estimate for mlp on 2 cores\)$", capsys.readouterr().err, re.MULTILINE
+    )
 
 
 def test_sweep_whose_code_was_edited_ends_with_message(home, capsys, monkeypatch):

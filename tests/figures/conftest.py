@@ -1,5 +1,5 @@
 import pytest
-from filled_store import filled_store
+from filled_store import filled_store, is_gem
 
 from mgem_core.analysis import frames, measurements
 from mgem_core.analysis.aggregate import View
@@ -7,7 +7,7 @@ from mgem_core.analysis.aggregate import View
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory):
-    return filled_store(tmp_path_factory.mktemp("store") / "runs.db")
+    return filled_store(tmp_path_factory.mktemp("store") / "runs.db", records=is_gem)
 
 
 @pytest.fixture(scope="session")

@@ -13,20 +13,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from exported import exported, exported_csv
-from filled_store import SMALL, SPEC, filled_store
+from filled_store import SMALL, SPEC, filled_store, is_gem
 
 from mgem_core import UsageError
 from mgem_core.analysis import frames, measurements
 from mgem_core.analysis.aggregate import View
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.figures import FIGURES, _print
-from mgem_core.figures.files import file_name
+from mgem_core.figures import FIGURES
+from mgem_core.figures.files import export, file_name
+from mgem_core.figures.page import Page
 from mgem_core.figures.selection import Selection
 from mgem_core.store import Store
 
 PICTURES = [name for name, figure in FIGURES.items() if figure.printed]
 ON_SCREEN = [name for name, figure in FIGURES.items() if figure.screen]
-WIDTHS = (_print.COLUMN, _print.TEXT_WIDTH)  # of a column and a page of a paper, in inches
+PAGES = (Page(), Page(columns=2))
 WITH_DATA = [name for name, figure in FIGURES.items() if figure.data]
 ALL = [(name, format) for name, figure in FIGURES.items() for format in figure.formats]
 exported_once = cache(exported)
@@ -45,18 +46,19 @@ def test_png_has_300_dpi(store, name):
     content = exported_once(store, name, "png")
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     width, _ = struct.unpack(">II", content[16:24])
-    assert width / 300 in WIDTHS
+    assert width / 300 == 3.5
     at = content.index(b"pHYs") + 4
     assert struct.unpack(">IIB", content[at : at + 9]) == (11811, 11811, 1)  # per metre
 
 
+@pytest.mark.parametrize("page", PAGES, ids=["one column", "two columns"])
 @pytest.mark.parametrize("name", PICTURES)
-def test_pdf_width_and_embedded_fonts(store, name):
-    content = exported_once(store, name, "pdf")
+def test_pdf_width_and_embedded_fonts(store, name, page):
+    content = export(Selection(store, 1), name, "pdf", page)
     assert content.startswith(b"%PDF-")
     assert content.rstrip().endswith(b"%%EOF")
     _, _, width, _ = (float(number) for number in re.search(rb"/MediaBox \[ *([\d. ]+)\]", content)[1].split())
-    assert width / 72 in WIDTHS
+    assert width / 72 == page.width == 3.5 * page.columns
     assert b"/Type3" not in content
     assert content.count(b"/Type /FontDescriptor") == content.count(b"/FontFile2") > 0
     assert b"/CreationDate" not in content
@@ -66,7 +68,7 @@ def test_pdf_width_and_embedded_fonts(store, name):
 def test_svg_is_xml_without_fonts(store, name):
     root = ElementTree.fromstring(exported_once(store, name, "svg"))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert float(root.get("width").removesuffix("pt")) / 72 in WIDTHS
+    assert float(root.get("width").removesuffix("pt")) / 72 == 3.5
     assert root.find(".//{*}path") is not None
     assert root.find(".//{*}text") is None
 
@@ -124,14 +126,16 @@ def test_json_and_parquet_equal_csv(store, name):
 @pytest.mark.parametrize("name", WITH_DATA)
 def test_missing_values_in_json_and_parquet(tmp_path, name):
     grid = {"modules": [1, 4], "strength": [0.2, [0.5, 0.1]], "seed": [0]}
-    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid=grid))
+    store = filled_store(tmp_path / "runs.db", SweepSpec(base=SMALL, grid=grid), records=lambda config: config.modules == 1)
     view = View(difference="acc")  # the lines have no common range of x
     records = json.loads(exported(store, name, "json", view))
     parquet = pd.read_parquet(io.BytesIO(exported(store, name, "parquet", view)))
     assert len(records) == len(parquet)
     if "configuration" in parquet:
         assert list(parquet["q"]) == [record["q"] for record in records] == ["0.2", "0.5, 0.1"] * 2
-    for column in parquet.columns.intersection(["acc_std", "gs_z_std"]):  # undefined for a single seed
+    for column in parquet.columns.intersection(
+        ["acc_std", "gs_z_std", "gs_z_sem", "reach_low"]
+    ):  # undefined for a single seed
         assert parquet[column].isna().all()
         assert {record[column] for record in records} == {None}
 
@@ -189,7 +193,8 @@ VIEWS = [View(), View(pair=None), View(pair=(1, 2)), *(View(after=after) for aft
 @pytest.fixture(scope="module", params=["running", "finished", "cancelled"])
 def store_by_status(request, tmp_path_factory):
     """A store whose runs all have this status."""
-    store = filled_store(tmp_path_factory.mktemp("store") / "runs.db", finishes=lambda run: request.param == "finished")
+    path, is_finished = tmp_path_factory.mktemp("store") / "runs.db", request.param == "finished"
+    store = filled_store(path, finishes=lambda run: is_finished, records=is_gem)
     if request.param == "cancelled":
         store.cancel(store.run_ids(1))
         store.requeue_interrupted()

@@ -20,7 +20,7 @@ def test_lines_are_sorted_by_q_and_hollow_while_running(points):
     joined, faces = drawn_line(axes, "#0072B2")
     np.testing.assert_array_equal(joined.get_xydata(), points[points["line"] == "GEM"].sort_values("q")[["x", "y"]])
     assert faces == {"#0072B2": 2, "#FFFFFF": 1}
-    assert legend(axes) == ["GEM", "p-mGEM(4)", "Single", "adaptive (envelope)"]
+    assert legend(axes) == ["GEM", "p-mGEM(4)", "Single", "hollow: not final", "adaptive (envelope)"]
 
 
 def test_envelope_is_the_pareto_front_below_all_lines(points):
@@ -85,13 +85,14 @@ def test_marker_size_grows_with_strength(points):
     assert labels == {trace["name"]: (trace["x"][-1], trace["y"][-1]) for trace in figure["data"][1:]}
 
 
-def test_axis_range_ignores_error_bars(points):
-    wide = points.assign(x_sem=1e6, y_sem=1e6)
-    layout = frontier.screen(wide, View())["layout"]
-    for axis in "xy":
-        low, high = layout[f"{axis}axis"]["range"]
-        assert low < points[axis].min() <= points[axis].max() < high
-        assert high - low < 1.5 * (points[axis].max() - points[axis].min())
+def test_error_bars_are_not_cut_off(points):
+    wide = points.assign(x_sem=5.0, y_sem=7.0)
+    layout, axes = frontier.screen(wide, View())["layout"], frontier.printed(wide, View()).axes[0]
+    printed = {"x": axes.get_xlim(), "y": axes.get_ylim()}
+    for axis, error in (("x", 5.0), ("y", 7.0)):
+        for low, high in (layout[f"{axis}axis"]["range"], printed[axis]):
+            assert low < points[axis].min() - error
+            assert high > points[axis].max() + error
 
 
 def test_error_bars_follow_the_view(points):

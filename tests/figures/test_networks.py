@@ -90,5 +90,20 @@ def test_subtitle_mentions_accuracies_at_chance():
     guessed = [run("vgg", "GEM", 0, 10.4), run("resnet", "GEM", 0, 9.6)]
     learned = [*guessed, run("vgg", "md-GEM(8,2)", 0, 12.0)]
     subtitles = [networks.subtitle(networks.by_network(pd.DataFrame(runs)), View()) for runs in (guessed, learned)]
-    assert "no ACC is more than a point from chance, 10 %" in subtitles[0]
+    assert "no ACC is 1 point or more above chance, 10 %, so accuracies are not drawn" in subtitles[0]
     assert "chance" not in subtitles[1]
+
+
+def panels(runs):
+    """Return the titles of the panels on the screen and in files."""
+    rows = networks.by_network(pd.DataFrame(runs))
+    layout, printed = networks.screen(rows, View())["layout"], networks.printed(rows, View())
+    on_screen = [layout[name]["title"]["text"] for name in sorted(layout) if name.startswith("yaxis")]
+    return on_screen, [axes.get_ylabel() for axes in printed.axes]
+
+
+def test_accuracies_are_drawn_only_if_some_are_above_chance():
+    guessed = [run("vgg", "GEM", 0, 10.4), run("resnet", "GEM", 0, 3.0)]  # far below chance nothing was learned either
+    assert panels(guessed) == (["time, s per step"],) * 2
+    assert "10.4" in networks.latex(networks.by_network(pd.DataFrame(guessed)), View(), "source")
+    assert panels([*guessed, run("vgg", "md-GEM(8,2)", 0, 12.0)]) == (["ACC, %", "time, s per step"],) * 2

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import runner_process
 from exported import exported, exported_csv
-from filled_store import filled_store
+from filled_store import filled_store, is_gem
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
@@ -38,17 +38,17 @@ def screen(data, view):
     return {"data": [{"type": "bar", "x": data["status"].tolist(), "y": data["runs"].tolist()}], "layout": {}}
 
 
-def printed(data, view):
+def printed(data, view, page):
     from matplotlib.figure import Figure
 
-    figure = Figure()
+    figure = Figure((page.width, page.height))
     figure.add_subplot().bar(data["status"], data["runs"])
     return figure
 
 
 register(Figure("statuses", "Runs by status", data, screen=screen, printed=printed))
 '''
-FORMATS = ("png", "svg", "pdf", "html", "csv", "json", "parquet")
+FORMATS = ("png", "svg", "pdf", "html", "csv", "json", "parquet", "latex-figure")
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("MGEM_HOME", str(tmp_path))
     monkeypatch.setattr(runner_process, "ensure_runner", lambda *options, **named: None)
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", lambda *arguments, **options: [])
-    runner_process._started_runner.clear()
-    filled_store(tmp_path / "runs.db").close()
+    runner_process._started_runner.cache_clear()
+    filled_store(tmp_path / "runs.db", records=is_gem).close()
     return tmp_path
 
 
@@ -92,10 +92,11 @@ def test_new_figure_is_on_the_command_line(home, capsys):
     assert json.loads(capsys.readouterr().out) == [{"status": "finished", "runs": 14}]
 
 
-def export_menu(choice: str) -> tuple[list[str], list[str]]:
-    """Return the figures in the dashboard's export menu, and its buttons after one is chosen."""
+def export_dialog(choice: str) -> tuple[list[str], list[str]]:
+    """Return the figures in the dashboard's export dialog, and its buttons after one is chosen."""
     page = AppTest.from_file(str(MAIN), default_timeout=60)
     page.query_params["sweep"] = "s1"
+    page.session_state["to export"] = (1,)  # as the button above the workbench does
     page.run()
     menu = page.selectbox(key="export what")
     menu.select(choice)
@@ -105,18 +106,18 @@ def export_menu(choice: str) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.usefixtures("new_figure", "home")
-def test_new_figure_is_in_the_export_menu():
-    options, buttons = export_menu("statuses")
+def test_new_figure_is_in_the_export_dialog():
+    options, buttons = export_dialog("statuses")
     assert "Runs by status" in options
     assert buttons == ["PNG", "SVG", "PDF", "HTML", "CSV", "JSON", "Parquet"]
 
 
 @pytest.mark.usefixtures("home")
-def test_export_menu_has_every_figure():
+def test_export_dialog_has_every_figure():
     for name, figure in FIGURES.items():
-        options, buttons = export_menu(name)
+        options, buttons = export_dialog(name)
         assert options == [figure.title for figure in FIGURES.values()]
-        assert buttons == [figures.FORMATS[format] for format in figure.formats]
+        assert buttons == [figures.FORMATS[format] for format in figure.formats if format != "latex-figure"]
 
 
 def files_that_export() -> list[Path]:

@@ -19,7 +19,7 @@ def test_lines_are_sorted_by_q_and_hollow_while_running(points):
     joined, faces = drawn_line(axes, "#0072B2")
     np.testing.assert_array_equal(joined.get_xydata(), points[points["line"] == "GEM"].sort_values("q")[["bwd", "fwd"]])
     assert faces == {"#0072B2": 2, "#FFFFFF": 1}
-    assert legend(axes) == ["GEM", "p-mGEM(4)", "Single"]
+    assert legend(axes) == ["GEM", "p-mGEM(4)", "Single", "hollow: not final", "equal ACC"]
 
 
 def test_lines_of_equal_acc_on_paper(points):

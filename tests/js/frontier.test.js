@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dualPath, valueAt } from "../../app/components/solver.js";
-import { frontier, newFamily, pointAt, solveFamily, spreadOrder } from "../../app/explore/js/frontier.js";
-import { decodeTask, moduleBlocks } from "../../app/explore/js/snapshots.js";
+import { frontier, newFamily, pointAt, solveFamily } from "../../app/explore/js/frontier.js";
+import { addSnapshots, emptyTask, moduleBlocks, spreadOrder } from "../../app/explore/js/snapshots.js";
 import { makeSnapshot, makeTask, moduleVectors } from "./recorded.js";
 import { combine, dot, gram, norm, normalVector, TOLERANCES, uniform } from "./vectors.js";
 
@@ -193,16 +193,24 @@ test("packed triangles are decoded to the Gram matrix of their rows", () => {
   const M = 4, factor = [[1.5], [0.5, 2], [-1, 0.25, 0.75], [0, 1, -0.5, 3]]; // exact as float32
   const rows = factor.map((row) => [...row, ...new Array(M - row.length).fill(0)]);
   const factors = Buffer.from(Float32Array.from(factor.flat()).buffer).toString("base64");
-  const data = {
-    layers: [{ name: "layer", tensors: ["weight"] }],
-    recordings: [{ tasks: [{ task: 1, steps: [7], sizes: [[[5]]], factors }] }],
-  };
-  const {
-    past,
-    splits,
-    snapshots: [{ step, recording, grams, norms }],
-  } = decodeTask(data, 1);
-  assert.deepEqual({ past, splits, step, recording }, { past: 1, splits: 1, step: 7, recording: 0 });
+  const task = emptyTask(), message = { recording: 2, steps: [7], sizes: [[[5]]], factors };
+  assert.equal(addSnapshots(task, message, 1, 1e-5), 1);
+  const { past, splits, snapshots: [{ step, recording, grams, norms }] } = task;
+  assert.deepEqual({ past, splits, step, recording }, { past: 1, splits: 1, step: 7, recording: 2 });
   assert.deepEqual(grams, gram(rows));
   assertClose([...norms], rows.map(norm), 1e-15);
+  assert.equal(addSnapshots(task, message, 1, 1e-5), 0); // a server that is asked again sends it again
+  assert.equal(task.snapshots.length, 1);
+});
+
+test("steps that arrive later are solved like those that were there at first", () => {
+  const whole = makeTask({ past: 1, splits: 2, tensors: 2, steps: 9, recordings: 2 }), all = whole.snapshots;
+  const part = { ...whole, snapshots: all.slice(0, 4) }, order = all.map((_, n) => n);
+  const family = newFamily(part, [0, 1], 2, RESTRICTION, [1], STRENGTHS);
+  assert.equal(solveFamily(family, order.slice(0, 4)), true);
+  part.snapshots = all;
+  assert.equal(solveFamily(family, order), true);
+  const atOnce = newFamily(whole, [0, 1], 2, RESTRICTION, [1], STRENGTHS), view = { s: 0, axes: "unit", window: [1, 9] };
+  solveFamily(atOnce, order);
+  assert.deepEqual(frontier(family, view, 2).mean, frontier(atOnce, view, 2).mean);
 });

@@ -1,7 +1,8 @@
 // Rules of gradient surgery, checked by closed forms and by what defines them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { frontier, solveFamily, spreadOrder } from "../../app/explore/js/frontier.js";
+import { frontier, solveFamily } from "../../app/explore/js/frontier.js";
+import { spreadOrder } from "../../app/explore/js/snapshots.js";
 import { newRuleFamily, RULES } from "../../app/explore/js/surgery.js";
 import { makeTask, moduleVectors } from "./recorded.js";
 import { combine, distance, dot, gram, KINDS, norm, normalVector, TOLERANCES, uniform, vectorsOf } from "./vectors.js";

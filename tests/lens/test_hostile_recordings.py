@@ -8,8 +8,7 @@ from pathlib import Path
 
 import hostile_recordings
 import pytest
-from lens.example_runs import FOLDER
-from lens.payload import payload
+from explore.recording_files import recording_messages
 
 from mgem_core import UsageError
 from mgem_core.cli import main
@@ -62,10 +61,9 @@ def test_exceeded_limit_is_named(opened, name, reason):
 
 
 def test_older_file_formats_can_be_read():
-    for path in FOLDER.iterdir():
-        recording = recordings.read(path)
-        assert len(recording.snapshots) == 34
-        assert payload([recording], path.name)["used"]["strength"] == [0.5]
+    recording = recordings.read(PROGRAM.with_name("version-1.lens"))
+    assert len(recording.snapshots) == 34
+    assert recording_messages([recording], "version-1.lens", "files")[0]["used"]["strength"] == [0.5]
 
 
 def test_total_size_of_several_files_is_limited():

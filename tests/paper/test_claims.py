@@ -12,18 +12,19 @@ from mgem_core.paper import claims
 from mgem_core.paper.claims import accuracy, evidence, solver, strength, theory
 from mgem_core.paper.claims.evidence import FOLDER, judge, listed, span
 from mgem_core.paper.published import studies
+from mgem_core.paper.tables import FIGURES, TABLES
 
 
 @pytest.mark.parametrize(
     ("checks", "verdict"),
     [
-        ([True, True], "holds"),
-        ([True, False], "holds in part"),
-        ([True, None], "holds in part"),
-        ([False, False], "does not hold"),
-        ([False, None], "does not hold"),
-        ([None], "undecided"),
-        ([], "undecided"),
+        ([True, True], "reproduced"),
+        ([True, False], "partly reproduced"),
+        ([True, None], "partly reproduced"),
+        ([False, False], "not reproduced"),
+        ([False, None], "not reproduced"),
+        ([None], "not tested"),
+        ([], "not tested"),
     ],
 )
 def test_verdict_follows_from_the_checks(checks, verdict):
@@ -33,6 +34,9 @@ def test_verdict_follows_from_the_checks(checks, verdict):
 def test_every_claim_has_finite_numbers_and_whole_sentences():
     for claim, finding in claims.findings():
         assert finding.numbers, claim.claim
+        assert any(digit in finding.deciding.value for digit in "0123456789"), claim.claim
+        assert "nan" not in " ".join(finding.deciding), claim.claim
+        assert finding.deciding.shown_in in {"", *TABLES, *FIGURES}, claim.claim
         assert all(math.isfinite(value) for value in finding.numbers.values()), claim.claim
         assert all(sentence[0].isupper() or sentence[0] in "a⟨" for sentence in finding.sentences)
         assert all(sentence.endswith(".") and "nan" not in sentence for sentence in finding.sentences), claim.claim
@@ -49,25 +53,25 @@ def test_answers_are_computed_again_after_published_results_have_changed(folder,
     assert claims.read_stored()
     change_study(folder, "step-times", lambda row: row.update(minimum=2.0, median=2.1))
     assert claims.read_stored() is None
-    assert {claim.find.__name__: found.verdict for claim, found in claims.findings()}["splits_time"] == "holds"
+    assert {claim.find.__name__: found.verdict for claim, found in claims.findings()}["splits_time"] == "reproduced"
 
 
 def test_verdicts_of_the_published_results():
     found = {claim.find.__name__: finding.verdict for claim, finding in claims.findings()}
     assert found == {
-        "backward_transfer": "holds in part",
-        "raises_acc": "holds in part",
-        "better_frontier": "does not hold",
-        "mgem_beats_gem": "does not hold",
-        "approx_time": "holds in part",
-        "approx_beats_gem": "does not hold",
-        "closed_form": "does not hold",
-        "proposition_2_modules": "holds in part",
-        "proposition_2_splits": "does not hold",
-        "floor_is_margin": "does not hold",
-        "splits_time": "does not hold",
-        "architectures": "undecided",
-        "mer_is_best": "holds in part",
+        "backward_transfer": "partly reproduced",
+        "raises_acc": "partly reproduced",
+        "better_frontier": "not reproduced",
+        "mgem_beats_gem": "not reproduced",
+        "approx_time": "partly reproduced",
+        "approx_beats_gem": "not reproduced",
+        "closed_form": "not reproduced",
+        "proposition_2_modules": "partly reproduced",
+        "proposition_2_splits": "not reproduced",
+        "floor_is_margin": "not reproduced",
+        "splits_time": "not reproduced",
+        "architectures": "not tested",
+        "mer_is_best": "partly reproduced",
     }
 
 
@@ -104,12 +108,15 @@ def test_other_accuracies_give_another_verdict_and_sentence(folder):
     before = accuracy.mgem_beats_gem()
     change_runs(folder / "table-1-rotations.jsonl", raise_finer)
     after = accuracy.mgem_beats_gem()
-    assert (before.verdict, after.verdict) == ("does not hold", "holds in part")
+    assert (before.verdict, after.verdict) == ("not reproduced", "partly reproduced")
     name = "MNIST Rotations, d-GEM: ACC minus that of GEM"
     assert after.numbers[name] == pytest.approx(before.numbers[name] + 5)
     assert any(f"{after.numbers[name]:+.2f}" in sentence for sentence in after.sentences)
+    assert before.deciding.value.startswith("+0.37")
+    assert after.deciding.value.startswith("+5.37")
+    assert after.deciding.shown_in == "table-1-rotations"
     change_runs(folder / "table-1-permutations.jsonl", raise_finer)
-    assert accuracy.mgem_beats_gem().verdict == "holds"
+    assert accuracy.mgem_beats_gem().verdict == "reproduced"
 
 
 def test_networks_that_learned_are_compared(folder):
@@ -117,29 +124,29 @@ def test_networks_that_learned_are_compared(folder):
         line["acc"] += 30 if line["label"].startswith("md-GEM") else 20
 
     change_runs(folder / "figure-4.jsonl", learn)
-    assert accuracy.architectures().verdict == "holds"
+    assert accuracy.architectures().verdict == "reproduced"
 
 
 def test_other_times_give_another_verdict(folder):
     change_study(folder, "step-times", lambda row: row.update(minimum=2.0, median=2.1))
-    assert solver.splits_time().verdict == "holds"
+    assert solver.splits_time().verdict == "reproduced"
     assert "2.00 to 2.10" in solver.splits_time().sentences[0]
 
 
 def test_orthogonal_rows_are_recognised(folder):
     change_study(folder, "row-cosines", lambda row: row.update(same_task=0.01, different_tasks=0.02))
-    assert solver.closed_form().verdict == "holds in part"
+    assert solver.closed_form().verdict == "partly reproduced"
 
 
 def test_without_counterexamples_the_propositions_hold(folder):
     change_study(folder, "counterexamples", lambda row: row.update(product=1.0))
     finders = (theory.proposition_2_modules, theory.proposition_2_splits, theory.floor_is_margin)
-    assert [find().verdict for find in finders] == ["holds"] * 3
+    assert [find().verdict for find in finders] == ["reproduced"] * 3
 
 
 def test_a_gap_between_memory_and_past_task_is_recognised(folder):
     change_study(folder, "generalisation", lambda row: row.update(truth=row["truth"] - 0.2))
-    assert strength.backward_transfer().verdict == "holds"
+    assert strength.backward_transfer().verdict == "reproduced"
 
 
 def test_a_range_of_equal_numbers_is_one_number():

@@ -1,5 +1,7 @@
 """The engine against GEM written down as published: one backward per past task, whole gradients in float64."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import quadprog
@@ -19,6 +21,11 @@ def trained(**fields) -> _Run:
     for _ in one.events():
         pass
     return one
+
+
+@cache
+def gem_weights() -> torch.Tensor:
+    return vector(trained().learner.network)
 
 
 def vector(network: nn.Module) -> torch.Tensor:
@@ -77,20 +84,20 @@ def test_201_steps_over_3_tasks_give_the_weights_of_the_published_algorithm(benc
 
 
 def test_one_module_and_one_split_is_bit_identical_to_gem():
-    gem = vector(trained().learner.network)
+    gem = gem_weights()
     whole = {"fc1": 0, "fc2": 0, "fc3": 0}
     for fields in ({"modules": whole}, {"split_by": "class"}, {"split_by": "order"}):
         assert torch.equal(vector(trained(**fields).learner.network), gem), fields
 
 
 def test_finer_restrictions_differ_from_gem():
-    gem = vector(trained().learner.network)
+    gem = gem_weights()
     for fields in ({"modules": 3}, {"splits": 2}, {"solver": "approx", "strength": 0.0}, {"trigger": "always"}):
         assert not torch.equal(vector(trained(**fields).learner.network), gem), fields
 
 
 def test_equal_strengths_per_task_equal_a_single_strength():
-    gem = vector(trained().learner.network)
+    gem = gem_weights()
     assert torch.equal(vector(trained(strength=(0.5, 0.5)).learner.network), gem)
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mgem_core import RunConfig
-from mgem_core.restriction.restriction import CHOICES, FIELDS, Restriction
+from mgem_core.restriction.restriction import CHOICES, CONVENTIONS, FIELDS, Restriction
 
 
 def test_every_option_is_a_config_field_with_the_same_default():
@@ -17,6 +17,20 @@ def test_every_option_is_a_config_field_with_the_same_default():
 @pytest.mark.parametrize("name", CHOICES)
 def test_config_allows_the_same_choices(name):
     assert [getattr(RunConfig(**{name: word}), name) for word in CHOICES[name]] == list(CHOICES[name])
+
+
+def test_first_convention_is_the_default_of_runs():
+    assert list(CONVENTIONS) == ["on-conflict", "every-step", "equal-length"]
+    config = RunConfig()
+    assert {name: getattr(config, name) for name in CONVENTIONS["on-conflict"].fields} == CONVENTIONS["on-conflict"].fields
+
+
+def test_conventions_differ_and_are_valid():
+    chosen = [(convention.fields["trigger"], convention.fields["step_length"]) for convention in CONVENTIONS.values()]
+    assert chosen == [("violation", "free"), ("always", "free"), ("always", "gradient")]
+    for convention in CONVENTIONS.values():
+        assert RunConfig(**convention.fields)
+        assert convention.help.endswith(".")
 
 
 def test_restriction_from_config():

@@ -103,7 +103,7 @@ def test_runs_queued_before_an_update_resume_with_new_code(tmp_path, home):
 @pytest.mark.slow
 def test_different_pool_request_is_reported(tmp_path, home):
     one = Checkout(tmp_path / "one", home)
-    one.launch("--iterations", "5000", "--seeds", "5,6,7,8", "--idle", "30")
+    one.launch("--iterations", "30000", "--seeds", "5,6,7,8", "--idle", "30")  # longer than the command takes to start
     code, _, err = one.call("sweep", *SMALL, "--iterations", "50", "--seeds", "0", "--ray", "127.0.0.1:1")
     assert code == 2
     assert "Waiting for another runner to finish: process" in err

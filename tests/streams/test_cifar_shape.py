@@ -13,7 +13,7 @@ from mgem_core.streams import BENCHMARKS, Benchmark
 from mgem_core.streams._stream import Stream, Task
 from mgem_core.training import engine
 
-SHAPE, TRAIN, TEST = (3, 32, 32), 40, 10
+SHAPE, TRAIN, TEST = (3, 32, 32), 20, 4  # few, because probes and tests pass all of them through the networks
 
 
 def open_stream(tasks, seed):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mgem_core import RunConfig
+from mgem_core import RunConfig, networks
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.events import Event, Finished, Probed, Stepped, TaskLearned
+from mgem_core.events import Event, Finished, Probed, Snapped, Stepped, TaskLearned
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.store import Store
 
@@ -37,13 +37,13 @@ def filled_store(path: Path, spec: SweepSpec = SPEC, name: str = "quick look", *
     return store
 
 
-def known_store(path: Path, spec: SweepSpec = TWO_BENCHMARKS, shift: float = 0.0) -> Store:
+def known_store(path: Path, spec: SweepSpec = TWO_BENCHMARKS, shift: float = 0.0, **options) -> Store:
     """Create a store with a sweep of runs that all have the results of `finish`."""
 
     def results(run, config):
         return known_matrix(config.tasks, shift), None
 
-    return filled_store(path, spec, "First", results=results, seconds=2.0)
+    return filled_store(path, spec, "First", results=results, seconds=2.0, **options)
 
 
 def random_results(run: int, config: RunConfig) -> tuple[np.ndarray, list[Probed]]:
@@ -59,17 +59,45 @@ def random_results(run: int, config: RunConfig) -> tuple[np.ndarray, list[Probed
     return R, probes
 
 
+def is_gem(config: RunConfig) -> bool:
+    return config.label == "GEM" and config.strength == 0.5
+
+
+def random_snapshots(config: RunConfig, splits: int = 6) -> list[Snapped]:
+    """Draw snapshots of two steps in each task after the first, of gradients that conflict with some memory rows."""
+    random, found = np.random.default_rng(config.seed), []
+    info = config.benchmark_info
+    tensors = sum(len(layer.shapes) for layer in networks.layers(config.network, info.shape, info.classes))
+    for task in range(1, config.tasks):
+        for step in (1, 6):
+            vectors = random.normal(size=(tensors, 2 + task + task * splits, 40))
+            vectors[:, 2 + task :] += np.repeat(
+                vectors[:, 2 : 2 + task], splits, axis=1
+            )  # the memory is like the past task
+            vectors[:, 0] += vectors[:, 1]  # and the batch like the current one
+            sizes = np.full((task, splits), 3)
+            found.append(Snapped(task, step, vectors @ vectors.swapaxes(1, 2), sizes))
+    return found
+
+
 def fill(
     store: Store,
     results: Results = random_results,
     finishes: Callable[[int], bool] = lambda run: True,
     probed: bool = True,
     seconds: float = 1.5,
+    records: Callable[[RunConfig], bool] = lambda config: False,
 ) -> None:
-    """End all queued runs. Unfinished runs have learned their first two tasks; without `probed`, no run has probes."""
+    """End all queued runs. Unfinished runs have learned their first two tasks; without `probed`, no run has probes.
+
+    Runs for which `records` is true have random snapshots.
+    """
     while claimed := store.claim():
         run, config = claimed
         R, probes = results(run, config)
+        if records(config):
+            learned = config.tasks if finishes(run) else 2
+            store.record([(run, snapshot) for snapshot in random_snapshots(config) if snapshot.task < learned])
         finish(store, run, R=R, probes=probes if probed else [], learned=None if finishes(run) else 2, seconds=seconds)
 
 

@@ -235,14 +235,14 @@ def _many_members(count: int) -> bytes:
 
 def open_all(folder: Path) -> dict[str, Any]:
     """Open each file in a folder; return the results, the CPU time of the slowest, and the peak memory."""
-    from lens.payload import payload
+    from explore.recording_files import recording_messages
 
     outcomes: dict[str, str] = {}
     longest, slowest = 0.0, ""
     for path in sorted(folder.iterdir(), key=lambda path: int(path.stem)):
         start = time.process_time()
         try:
-            json.dumps(payload([recordings.read(path)], path.name), allow_nan=False)
+            json.dumps(recording_messages([recordings.read(path)], path.name, "files"), allow_nan=False)
             outcomes[path.stem] = "shown"
         except UsageError as error:
             outcomes[path.stem] = f"UsageError: {error}"

@@ -16,4 +16,5 @@ def drawn_line(axes: Any, color: str) -> tuple[Any, dict[str, int]]:
 
 
 def legend(axes: Any) -> list[str]:
-    return [text.get_text() for text in axes.figure.legends[0].texts]
+    """Return the entries of the legend, which is outside or inside the axes."""
+    return [text.get_text() for text in (axes.get_legend() or axes.figure.legends[0]).texts]

@@ -1,12 +1,14 @@
 """The pages of the dashboard, run by Streamlit's AppTest without a browser."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 MAIN = Path(__file__).parents[2] / "app" / "dashboard.py"
-PAGES = ("lens", "explore", "runs", "paper")  # pages that need a store; Geometry does not
+PAGES = ("explore", "runs", "paper")  # pages that need a store; Geometry does not
 
 
 def open_page(name: str = "explore", **query: str | list[str]) -> AppTest:
@@ -36,3 +38,15 @@ def texts(app: AppTest) -> str:
 def tables(app: AppTest) -> str:
     """Return the data of all tables on a page."""
     return " ".join(str(one.proto) for one in app.get("bidi_component") if one.proto.component_name == "table")
+
+
+def workbench(app: AppTest) -> dict[str, Any]:
+    """Return the data that the page sends to the workbench."""
+    [found] = [one for one in app.get("bidi_component") if one.proto.component_name == "workbench"]
+    data: dict[str, Any] = json.loads(found.proto.json)
+    return data
+
+
+def offered_action(app: AppTest) -> str:
+    """Return the title of the button above the workbench that stops or resumes runs; empty if there is none."""
+    return (workbench(app)["bar"]["action"] or {"title": ""})["title"]

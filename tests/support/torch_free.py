@@ -16,7 +16,12 @@ PAGES = sorted(APP.glob("*/page.py"))
 FORBIDDEN = ("torch", "torchvision", "ray")
 COMMANDS = [f"mgem_core.cli.{path.stem}" for path in sorted((ROOT / "mgem_core" / "cli").glob("[a-z]*.py"))]
 ALSO = (*COMMANDS, "mgem_core.restriction.dual", "mgem_core.metrics")  # these also start or compute without torch
-QUERIES: list[dict[str, str]] = [{}, {"runs": "r1"}, {"runs": "r1,r2"}, {"list": "Sweeps", "sweep": "s1"}]
+# Links to each page, with the parameters that it reads; the first has none.
+QUERIES: dict[str, list[dict[str, str]]] = {
+    "explore": [{"sweep": "s1"}],
+    "lens": [{"of": "r1"}],
+    "runs": [{"runs": "r1"}, {"runs": "r1,r2"}, {"list": "Sweeps", "sweep": "s1"}],
+}
 
 
 class Refusal(MetaPathFinder):
@@ -48,7 +53,7 @@ def show_pages(home: str) -> None:
     from pages import open_page
 
     for page in PAGES:
-        for query in QUERIES:
+        for query in [{}, *QUERIES.get(page.parent.name, [])]:
             app = open_page(page.parent.name, **query)
             assert not app.exception, (page, home, query, [error.stack_trace for error in app.exception])
 

@@ -16,7 +16,7 @@ from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.restriction.dual import solve_module
 from mgem_core.training.engine import RunCancelledError, _Run
 
-SHORT = {"tasks": 3, "iterations": 20, "memory": 40, "mer_replays": 1}
+SHORT = {"tasks": 3, "iterations": 20, "memory": 40, "mer_replays": 1, "probe_samples": 500}
 METHODS = {
     **{name: {"method": name} for name in learners.METHODS},
     "p-mGEM": {"modules": 4},
@@ -173,7 +173,7 @@ def test_each_pass_has_its_own_order():
 
 def test_true_gradients_use_the_whole_training_set():
     """Compare ⟨g_s, z⟩ of the first probe with a gradient computed here, at the start of the second task."""
-    fields = {"method": "single", "tasks": 2, "probe_every": 20}
+    fields = {"method": "single", "tasks": 2, "probe_every": 20, "probe_samples": 10_000}
     probe = of(Probed, events(**fields))[0]
     one = engine_of(**{**fields, "tasks": 2})
     for step in range(20):
@@ -291,7 +291,7 @@ def test_unusable_resume_file_is_rejected_before_training(harm, sentence, tmp_pa
 def test_cancelled_run_stops_during_a_measurement():
     """The first probe alone uses 4,000 images; the run must not finish it."""
     seen = []
-    config = RunConfig(**{**SHORT, "probe_every": 1})
+    config = RunConfig(**{**SHORT, "probe_every": 1, "probe_samples": 10_000})
     with pytest.raises(RunCancelledError):
         seen.extend(run(config, is_cancelled=lambda: bool(of(TaskLearned, seen))))
     assert of(TaskLearned, seen)
@@ -353,7 +353,8 @@ def test_probes_agree_with_gradients_computed_from_the_weights(monkeypatch):
         return taken
 
     monkeypatch.setattr(GEM, "observe", watch)
-    probes = of(Probed, events(modules=4, strength=0.3, probe_every=5, trigger="always"))
+    fields = {"modules": 4, "strength": 0.3, "trigger": "always", "probe_every": 5, "probe_samples": 10_000}
+    probes = of(Probed, events(**fields))
     assert len(probes) == len(found) > 3
     for probe, (z, (*past, current, batch)) in zip(probes, found, strict=True):
         got = [*probe.gs_z, probe.gt_z, probe.batch_z, *probe.norm_gs, probe.norm_gt, probe.norm_g]

@@ -1,6 +1,7 @@
-// The pictures of the lens, in SVG: frontiers, maps and curves over the strength.
+// Plots in SVG: axes, curves and maps of cells.
 import { niceTicks, signedText, svgElement } from "../../components/svg.js";
 
+export const PANEL_HEIGHT = 300; // pixels, of the three panels side by side
 export const MARGIN = { left: 58, right: 14, top: 10, bottom: 44 };
 
 export function rangeOf(values, padding = 0.04) {
@@ -36,7 +37,7 @@ export class Axes {
   // xTicks: positions with their texts, where they are not round numbers.
   resize(width, xRange, yRange, titles, xTicks) {
     Object.assign(this, { width, xRange, yRange });
-    const key = JSON.stringify([width, xRange, yRange, titles]);
+    const key = JSON.stringify([width, xRange, yRange, titles, xTicks]);
     if (this.key === key) return;
     this.key = key;
     this.svg.setAttribute("width", width);
@@ -68,6 +69,10 @@ export class Axes {
   y(value) {
     const [low, high] = this.yRange;
     return this.height - MARGIN.bottom - ((value - low) / (high - low)) * (this.height - MARGIN.top - MARGIN.bottom);
+  }
+
+  contains([x, y]) {
+    return x >= this.xRange[0] && x <= this.xRange[1] && y >= this.yRange[0] && y <= this.yRange[1];
   }
 
   place(points) {

@@ -29,19 +29,21 @@ export function risingBranch(curve, { same }) {
 }
 
 // Mean difference in y at equal x on the rising branches of two curves, the share of the range in common, mean |y| of the
-// other one.
+// other one, and the profile: the difference at each place of the common range.
 export function curveDifference(one, other, rule) {
   const branches = [one, other].map((curve) => risingBranch(curve, rule));
   const lows = branches.map((branch) => branch[0][0]), highs = branches.map((branch) => branch[branch.length - 1][0]);
   const low = Math.max(...lows), high = Math.min(...highs), isKnown = [...one, ...other].flat().every(Number.isFinite);
-  if (!isKnown || !(low < high)) return { difference: NaN, common: 0, level: NaN };
+  if (!isKnown || !(low < high)) return { difference: NaN, common: 0, level: NaN, profile: [] };
+  const profile = new Float64Array(rule.places);
   let difference = 0, level = 0;
   for (let i = 0; i < rule.places; i++) {
     const x = low + ((high - low) * i) / (rule.places - 1), y = interpolate(branches[1], x);
-    difference += (interpolate(branches[0], x) - y) / rule.places;
+    profile[i] = interpolate(branches[0], x) - y;
+    difference += profile[i] / rule.places;
     level += Math.abs(y) / rule.places;
   }
-  return { difference, level, common: (high - low) / (Math.max(...highs) - Math.min(...lows)) };
+  return { difference, level, profile, common: (high - low) / (Math.max(...highs) - Math.min(...lows)) };
 }
 
 // y at x of a branch with rising x; at the ends, the nearest point.
@@ -54,26 +56,48 @@ function interpolate(branch, x) {
 
 // The difference of two frontiers in y at equal x, in percent of the second, over the recordings with a common range: its
 // 95 % confidence interval, whether it is significant, the smallest difference that would be found with 80 % probability,
-// and the number of seeds that this one would need (null: more than the rule looks at).
+// the number of seeds that this one would need (null: more than the rule looks at), and the same interval at each place of
+// the common range (profile).
 export function differenceOverSeeds(one, other, rule) {
   const found = one.each
     .map((curve, r) => curveDifference(curve, other.each[r], rule))
     .filter(({ difference }) => Number.isFinite(difference));
-  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const level = mean(found.map((pair) => pair.level)), values = found.map((pair) => (100 * pair.difference) / level);
-  const centre = mean(values), n = values.length;
-  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (n - 1));
-  const error = deviation / Math.sqrt(n), reach = rule.quantiles[n] * error;
-  const isFound = ([count, deviations]) => deviation * deviations <= Math.abs(centre);
+  const level = meanOf(found.map((pair) => pair.level)), percent = (value) => (100 * value) / level;
+  const values = found.map((pair) => percent(pair.difference)), n = values.length;
+  const { mean, low, high, deviation } = intervalOver(values, rule);
+  const isFound = ([count, deviations]) => deviation * deviations <= Math.abs(mean);
   return {
     values,
     seeds: n,
-    mean: centre,
-    low: centre - reach,
-    high: centre + reach,
-    common: mean(found.map((pair) => pair.common)),
-    isSignificant: n >= rule.leastSeeds && Math.abs(centre) > rule.criticals[n] * error,
+    mean,
+    low,
+    high,
+    common: meanOf(found.map((pair) => pair.common)),
+    isSignificant: n >= rule.leastSeeds && Math.abs(mean) > (rule.criticals[n] * deviation) / Math.sqrt(n),
     detectable: deviation * (rule.detectable.find(([count]) => count === n)?.[1] ?? NaN),
     needed: rule.detectable.find(isFound)?.[0] ?? null,
+    get profile() {
+      return Array.from({ length: n ? rule.places : 0 }, (_, i) =>
+        intervalOver(found.map((pair) => percent(pair.profile[i])), rule),
+      );
+    },
   };
+}
+
+// How much larger the largest x of one frontier is than that of another, in percent, with its 95 % confidence interval.
+export function reachOverSeeds(one, other, rule) {
+  const largest = (curve) => Math.max(...curve.map(([x]) => x));
+  const ratios = one.each.map((curve, r) => 100 * (largest(curve) / largest(other.each[r]) - 1));
+  return intervalOver(ratios.filter(Number.isFinite), rule);
+}
+
+function intervalOver(values, rule) {
+  const mean = meanOf(values), n = values.length;
+  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
+  const reach = (rule.quantiles[n] * deviation) / Math.sqrt(n);
+  return { mean, deviation, low: mean - reach, high: mean + reach };
+}
+
+function meanOf(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -68,8 +68,16 @@ export function newFamily(task, moduleOf, splits, restriction, taskWeights, stre
 // A family without solved steps. sums: P products with z and ‖z‖² at each step and strength; pieces: those of each solved
 // step.
 export function unsolved(task, strengths) {
-  const P = 2 + 2 * task.past, N = task.snapshots.length;
-  return { task, strengths, P, sums: new Float64Array(N * strengths.length * (P + 1)), pieces: new Array(N), solved: 0 };
+  return { task, strengths, P: 2 + 2 * task.past, sums: new Float64Array(0), pieces: [], solved: 0 };
+}
+
+// Make room for all steps of the task: while a run records, they become more.
+function growSums(family) {
+  const size = family.task.snapshots.length * family.strengths.length * (family.P + 1);
+  if (family.sums.length >= size) return;
+  const sums = new Float64Array(family.sums.length ? 2 * size : size);
+  sums.set(family.sums);
+  family.sums = sums;
 }
 
 // The pieces of each module at a step; adds their products and ‖z‖² at each strength to those of the family.
@@ -84,6 +92,7 @@ function followPaths({ task, splits, restriction, weights, P, strengths, sums },
 
 // Solve steps of a family, in the given order, until they are all solved or the time is up; true if all are.
 export function solveFamily(family, order, deadline = Infinity) {
+  growSums(family);
   while (family.solved < order.length) {
     if (performance.now() > deadline) return false;
     const n = order[family.solved];
@@ -92,15 +101,6 @@ export function solveFamily(family, order, deadline = Infinity) {
     family.solved++;
   }
   return true;
-}
-
-// The order in which steps are solved: the first ones are spread over all recordings and the whole training.
-export function spreadOrder(snapshots) {
-  const byRecording = new Map();
-  snapshots.forEach(({ recording }, n) => byRecording.set(recording, [...(byRecording.get(recording) ?? []), n]));
-  const golden = (Math.sqrt(5) - 1) / 2, placed = [];
-  for (const members of byRecording.values()) members.forEach((n, i) => placed.push([i === 0 ? 0 : (i * golden) % 1, n]));
-  return placed.sort((one, other) => one[0] - other[0]).map(([, n]) => n);
 }
 
 // Means over the solved steps of a window: [⟨g_s,z⟩, ⟨g_t,z⟩, ⟨ĝ_s,z⟩] at each of Q strengths, per recording and of all.

@@ -63,27 +63,33 @@ export function readRules(lens, families) {
   });
 }
 
+// A rule whose point lies outside of the plot is labelled where its curve leaves it.
 export function drawRules({ parts }, rules, obstacles) {
-  const points = parts.plot.place(rules.map(({ point }) => point)),
-    texts = rules.map(({ label, parameter }) => [label, parameter].filter(Boolean).join(", "));
-  const labels = placeRuleLabels(points, texts, [...obstacles, ...points], parts.plot);
-  const curves = rules
-    .filter(({ curve }) => curve.length)
-    .map(({ name, label, curve, range }) =>
+  const { plot } = parts, insideOf = (curve) => curve.filter((point) => plot.contains(point));
+  const shown = rules.map((rule) => ({ ...rule, inside: insideOf(rule.curve) }));
+  const placed = shown.filter(({ point, inside }) => plot.contains(point) || inside.length);
+  const anchors = placed.map(({ point, inside }) => (plot.contains(point) ? point : inside[inside.length - 1]));
+  const texts = placed.map(({ label, parameter, point }) => {
+    return plot.contains(point) ? [label, parameter].filter(Boolean).join(", ") : `${label} ↗`;
+  });
+  const points = plot.place(anchors), labels = placeRuleLabels(points, texts, [...obstacles, ...points], plot);
+  const curves = shown
+    .filter(({ inside }) => inside.length)
+    .map(({ name, label, inside, range }) =>
       svgElement(
         "path",
-        { class: `rule ${name}`, d: pathOf(parts.plot.place(curve)) },
+        { class: `rule ${name}`, d: pathOf(plot.place(inside)), "data-line": label },
         svgElement("title", {}, `${label}, ${range}`),
       ),
     );
-  const marks = rules.map((rule, i) => {
-    const [dx, dy, anchor] = labels[i],
-      square = svgElement("rect", { x: -5, y: -5, width: 10, height: 10 });
+  const marks = placed.map((rule, i) => {
+    const [dx, dy, anchor] = labels[i], isInside = plot.contains(rule.point);
+    const square = isInside ? [svgElement("rect", { x: -5, y: -5, width: 10, height: 10 })] : [];
     const mark = svgElement(
       "g",
-      { class: `rule ${rule.name}` },
-      svgElement("title", {}, ruleInWords(rule)),
-      square,
+      { class: `rule ${rule.name}`, "data-line": rule.label },
+      svgElement("title", {}, `${ruleInWords(rule)}${isInside ? "" : " (outside of the plot)"}`),
+      ...square,
       svgElement("text", { x: dx, y: dy, "text-anchor": anchor }, texts[i]),
     );
     moveTo(mark, points[i]);
@@ -95,13 +101,6 @@ export function drawRules({ parts }, rules, obstacles) {
 function ruleInWords({ label, parameter, point: [x, y] }) {
   const known = Number.isFinite(x) && Number.isFinite(y);
   return `${label}${parameter ? ` (${parameter})` : ""} ${known ? `${signedText(x, 3)}, ${signedText(y, 3)}` : "unknown"}`;
-}
-
-export function rulesInWords(rules) {
-  if (!rules.length) return "";
-  const curves = rules.filter(({ range }) => range).map(({ label, range }) => `${label} for ${range}`);
-  const drawn = curves.length ? ` Curves: ${curves.join(", ")}.` : "";
-  return `⟨g_s,z⟩, ⟨g_t,z⟩ of other rules with these modules and splits: ${rules.map(ruleInWords).join("; ")}.${drawn}`;
 }
 
 // For each point, the first offset of its label that covers no obstacle and no other label, if there is one.

@@ -3,25 +3,44 @@
 // A snapshot has the Gram matrices [L, M, M] of L parameter tensors: of g, g_t, the true gradients g_s of S past tasks, and
 // K memory rows of each past task.
 
-// The recorded steps of one task: { past, splits, snapshots: [{ recording, step, sizes, grams, norms, cancelled }] }.
+// An empty task: { past, splits, snapshots: [{ recording, step, sizes, grams, norms, cancelled }], steps, order }.
+// order: the indices of the snapshots, in the order in which they are solved.
+export function emptyTask() {
+  return { past: 0, splits: 0, snapshots: [], steps: [], order: [], known: new Set() };
+}
+
+// Adds the snapshots of a message to their task, but for those that it has already; returns how many were new.
 // cancelled: of the finer rows' lengths; a mean of rows that is shorter is what rounding left of opposite ones.
-export function decodeTask(data, task) {
-  const L = data.layers.reduce((count, layer) => count + layer.tensors.length, 0), snapshots = [];
-  data.recordings.forEach((one, recording) => {
-    const part = one.tasks.find((other) => other.task === task);
-    const factors = decodeFloats(part.factors), M = rowsOf(factors.length / L / part.steps.length);
-    part.steps.forEach((step, n) => {
-      const size = (M * (M + 1)) / 2, grams = new Float64Array(L * M * M);
-      for (let l = 0; l < L; l++) unpackGram(factors, (n * L + l) * size, M, grams, l * M * M);
-      const norms = Float64Array.from({ length: M }, (_, i) => {
-        let square = 0;
-        for (let l = 0; l < L; l++) square += grams[l * M * M + i * M + i];
-        return Math.sqrt(Math.max(square, 0));
-      });
-      snapshots.push({ recording, step, sizes: part.sizes[n], grams, norms, cancelled: data.cancelled });
+export function addSnapshots(task, { recording, steps, sizes, factors: text }, tensors, cancelled) {
+  const factors = decodeFloats(text), M = rowsOf(factors.length / tensors / steps.length), size = (M * (M + 1)) / 2;
+  const first = task.snapshots.length;
+  steps.forEach((step, n) => {
+    if (task.known.has(`${recording} ${step}`)) return;
+    task.known.add(`${recording} ${step}`);
+    const grams = new Float64Array(tensors * M * M);
+    for (let l = 0; l < tensors; l++) unpackGram(factors, (n * tensors + l) * size, M, grams, l * M * M);
+    const norms = Float64Array.from({ length: M }, (_, i) => {
+      let square = 0;
+      for (let l = 0; l < tensors; l++) square += grams[l * M * M + i * M + i];
+      return Math.sqrt(Math.max(square, 0));
     });
+    task.snapshots.push({ recording, step, sizes: sizes[n], grams, norms, cancelled });
   });
-  return { past: snapshots[0].sizes.length, splits: snapshots[0].sizes[0].length, snapshots };
+  const added = task.snapshots.slice(first);
+  if (!added.length) return 0;
+  [task.past, task.splits] = [sizes[0].length, sizes[0][0].length];
+  task.steps = [...new Set([...task.steps, ...steps])].sort((a, b) => a - b);
+  task.order.push(...spreadOrder(added).map((n) => first + n));
+  return added.length;
+}
+
+// The order in which steps are solved: the first ones are spread over all recordings and the whole training.
+export function spreadOrder(snapshots) {
+  const byRecording = new Map();
+  snapshots.forEach(({ recording }, n) => byRecording.set(recording, [...(byRecording.get(recording) ?? []), n]));
+  const golden = (Math.sqrt(5) - 1) / 2, placed = [];
+  for (const members of byRecording.values()) members.forEach((n, i) => placed.push([i === 0 ? 0 : (i * golden) % 1, n]));
+  return placed.sort((one, other) => one[0] - other[0]).map(([, n]) => n);
 }
 
 function decodeFloats(base64) {

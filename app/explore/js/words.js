@@ -1,73 +1,87 @@
 // Names, numbers and sentences of the lens. No DOM here.
 import { signedText } from "../../components/svg.js";
-import { differenceOverSeeds } from "./curves.js";
-import { isWithin } from "./frontier.js";
+import { signed } from "./finding.js";
+import { isChosen, lineName } from "./lines.js";
 
 export const AXES = { unit: "per ‖z‖", raw: "raw", cosine: "cosine" };
-export const TITLES = {
-  unit: ["⟨g_s,z⟩ / ‖z‖ → the past task is kept", "⟨g_t,z⟩ / ‖z‖ → the current task is learnt"],
-  raw: ["⟨g_s,z⟩ → the past task is kept", "⟨g_t,z⟩ → the current task is learnt"],
-  cosine: ["cos(g_s, z) → the past task is kept", "cos(g_t, z) → the current task is learnt"],
+const PRODUCTS = {
+  unit: ["⟨g_s,z⟩ / ‖z‖", "⟨g_t,z⟩ / ‖z‖"],
+  raw: ["⟨g_s,z⟩", "⟨g_t,z⟩"],
+  cosine: ["cos(g_s, z)", "cos(g_t, z)"],
 };
+
+// The titles of the axes of the frontier, which name the tasks.
+export function axisTitles({ axes, pair: [s, t] }) {
+  const [x, y] = PRODUCTS[axes];
+  return [`${x} → keeps task ${s + 1}`, `${y} → learns task ${t + 1}`];
+}
+
+// The conventions of mgem_core/restriction/restriction.py.
+export const CONVENTIONS = {
+  "on-conflict": { title: "only on conflict (GEM’s code)", fields: { trigger: "violation", step_length: "free" } },
+  "every-step": { title: "every step (the paper’s dual)", fields: { trigger: "always", step_length: "free" } },
+  "equal-length": {
+    title: "every step, equal length (same curves per ‖z‖)",
+    fields: { trigger: "always", step_length: "gradient" },
+  },
+};
+
+export function conventionOf({ trigger, step_length }) {
+  if (trigger === "violation") return "on-conflict";
+  return step_length === "gradient" ? "equal-length" : "every-step";
+}
 
 export function plural(count, noun) {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-export function nameOf({ moduleOf, splits }) {
-  const modules = Math.max(...moduleOf) + 1;
-  return modules === 1 && splits === 1 ? "GEM" : `${plural(modules, "module")}, ${plural(splits, "split")}`;
+// The name of a family in the paper; a star marks modules that were cut by hand.
+export function nameOf({ data }, { moduleOf, splits, restriction: { solver } }) {
+  const text = moduleOf.join(), isCustom = !data.partitions.some((one) => one.moduleOf.join() === text);
+  return lineName({ modules: Math.max(...moduleOf) + 1, splits, solver, isCustom });
 }
 
 export function strengthText(q) {
   return q === 0 ? "0" : Number(q.toPrecision(q < 1 ? 2 : 3)).toString();
 }
 
-// The difference to GEM at equal retention, and whether it is significant.
-export function differenceInWords(lens, chosen, gem) {
-  const name = nameOf(chosen), { rule } = lens.data;
-  if (name === "GEM") return "This is GEM itself: choose more modules or splits to compare them with it.";
-  if (chosen.solved < lens.task.order.length) return "Comparing with GEM …";
-  const enough = `At least ${rule.leastSeeds} seeds are needed to compare them.`;
-  if (lens.R === 1) return `One run was recorded. ${enough}`;
-  const found = differenceOverSeeds(lens.curveOf(chosen), lens.curveOf(gem), rule), { seeds } = found;
-  if (!seeds) return `${name} and GEM have no range of retention in common here, so they cannot be compared.`;
-  const left = seeds < lens.R ? `${seeds} of ${plural(lens.R, "seed")} with a common range` : plural(seeds, "seed");
-  if (seeds < rule.leastSeeds) {
-    const each = found.values.map((value) => `${signed(value)} %`).join(", ");
-    return `At equal ⟨g_s,z⟩, the difference in ⟨g_t,z⟩ to GEM is ${each} (${left}). ${enough}`;
-  }
-  const share = Math.round(100 * found.common);
-  const where = found.common >= rule.mostCommon ? "" : `, over the ${share} % of the range that both cover`;
-  const interval = `95 % CI ${signed(found.low)} to ${signed(found.high)}, ${left}`;
-  const size = `${Math.abs(found.mean).toFixed(2)} % ${found.mean > 0 ? "larger" : "smaller"} than GEM’s`;
-  const what = `At equal ⟨g_s,z⟩ (retention), ⟨g_t,z⟩ (learning) of ${name}`;
-  const sentence = `${what} is on average ${size}${where} (${interval})`;
-  const corrected = `corrected for the ${plural(rule.comparisons, "setting")} to choose from`;
-  if (found.isSignificant) return `${sentence}: significant, ${corrected}.`;
-  const needed = found.needed ?? `more than ${rule.mostSeeds}`;
-  const others = `one of ${Math.abs(found.mean).toFixed(2)} % needs ${needed} seeds`;
-  const power = `A true difference of ${found.detectable.toFixed(2)} % would be found with 80 % probability; ${others}.`;
-  return `${sentence}: not significant, ${corrected}. ${power}`;
+// The chosen settings in one line: where they lie, how they differ from GEM, and what was measured.
+export function chosenInWords(lens, { chosen, gem, points }, point) {
+  if (!chosen) return "";
+  const compared = chosen.solved === lens.task.order.length ? differenceInWords(lens, chosen, gem) : "";
+  return [pointInWords(lens, chosen, point), compared, trainedInWords(lens, points)].filter(Boolean).join(" ");
 }
 
-function signed(value) {
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+// The difference from GEM at equal retention, and what it would take to find a smaller one.
+function differenceInWords(lens, chosen, gem) {
+  const { rule } = lens.data, { found } = lens.compare(chosen, gem);
+  if (chosen === gem || !lens.isRecorded || found.seeds < rule.leastSeeds) return "";
+  const interval = `95 % CI ${signed(found.low, 2)} to ${signed(found.high, 2)}, ${plural(found.seeds, "seed")}`;
+  const what = `At equal retention it learns ${signed(found.mean, 2)} % compared with GEM (${interval})`;
+  const share = Math.round(100 * found.common), isPart = found.common < rule.mostCommon;
+  const where = isPart ? ` Both curves exist on ${share} % of the range, where they are compared.` : "";
+  if (found.isSignificant) return `${what}: significant.${where}`;
+  const power = `A difference of ${found.detectable.toFixed(1)} % would be found with 80 % probability.`;
+  return `${what}: not significant. ${power}${where}`;
 }
 
 // The position of the chosen strength on the plot.
-export function pointInWords(lens, chosen, point) {
-  const { state, task, data, knee } = lens, steps = countSteps(lens, chosen);
-  const axes = state.axes === "unit" ? " per ‖z‖" : state.axes === "cosine" ? ", as cosines" : "";
-  const seeds = data.recordings.length > 1 ? ` of ${plural(data.recordings.length, "seed")}` : "";
-  const solved = chosen.solved < task.order.length ? ` (${chosen.solved} of ${task.order.length} solved so far)` : "";
+function pointInWords(lens, chosen, point) {
+  const { state, task, knee } = lens, axes = { unit: " per ‖z‖", cosine: " as cosines", raw: "" }[state.axes];
+  const solved = chosen.solved < task.order.length ? ` (${chosen.solved} of ${task.order.length} steps solved so far)` : "";
   const [x, y] = point.mean.map((value) => (Number.isFinite(value) ? signedText(value, 3) : "unknown"));
-  const kneeText = knee === null ? "" : ` The knee of this curve is at strength ${strengthText(knee)}.`;
-  const name = `${nameOf(chosen)}, strength ${strengthText(state.q)}`;
-  const means = `means over ${plural(steps, "recorded step")}${seeds}${solved}`;
-  return `${name}: ⟨g_s,z⟩ = ${x}, ⟨g_t,z⟩ = ${y}${axes}; ${means}.${kneeText}`;
+  const kneeText = knee === null ? "" : ` Its knee is at strength ${strengthText(knee)}.`;
+  const name = `${nameOf(lens, chosen)}, strength ${strengthText(state.q)}`;
+  return `${name}: ⟨g_s,z⟩ = ${x}, ⟨g_t,z⟩ = ${y}${axes}${solved}.${kneeText}`;
 }
 
-function countSteps({ task, state: { window } }, family) {
-  return task.snapshots.filter(({ step }, n) => family.pieces[n] && isWithin(step, window)).length;
+// The results of runs that were trained with exactly the chosen settings.
+function trainedInWords({ state }, points) {
+  const point = points.find((one) => isChosen(state, one));
+  if (!point) return "";
+  if (!point.seeds) return point.isActive ? "Runs with these settings are training or waiting." : "";
+  const value = ({ mean, error }) => `${signedText(mean, 1)}${error === null ? "" : ` ± ${error.toFixed(1)}`}`;
+  const accuracies = `ACC ${value(point.acc)} %, FWD ${value(point.fwd)} %, BWD ${value(point.bwd)}`;
+  const error = point.seeds > 1 ? "± standard error, " : "";
+  return `Trained with these settings: ${accuracies} (${error}${plural(point.seeds, "seed")}).`;
 }

@@ -46,7 +46,7 @@ export function buildGeometry(geometry) {
   const top = element("div", { class: "top" }, group("Examples", ...parts.presets), group("View", ...parts.views));
   const controls = element("div", { class: "controls" }, ...buildControls(geometry));
   const picture = element("div", { class: "drawing" }, parts.frame, parts.note);
-  host.replaceChildren(top, element("div", { class: "first" }, picture, parts.words, controls));
+  host.replaceChildren(element("div", { class: "first" }, top, picture, parts.words, controls));
   listenToTips(geometry);
   turnByBackground(geometry);
 }

@@ -14,7 +14,7 @@ from mgem_core.paper.selection import Result, published_results
 from mgem_core.paper.tables import TABLES, Scale
 from mgem_core.text import signed
 
-Verdict = Literal["holds", "holds in part", "does not hold", "undecided"]
+Verdict = Literal["reproduced", "partly reproduced", "not reproduced", "not tested"]
 FOLDER = published.FOLDER
 MNIST = {"table-1-permutations": "MNIST Permutations", "table-1-rotations": "MNIST Rotations"}
 BUILT_IN = {
@@ -24,22 +24,31 @@ BUILT_IN = {
 }
 
 
+class Deciding(NamedTuple):
+    """The one number that decides a claim: if the claim is not reproduced, the best case for it."""
+
+    value: str  # with its interval, if it has one: "+0.37 (95 % CI +0.03 to +0.71)"
+    about: str  # what the number is
+    shown_in: str = ""  # the table or figure of the paper that it belongs to, such as "table-1-rotations"
+
+
 class Finding(NamedTuple):
     """The answer to a claim."""
 
     verdict: Verdict
+    deciding: Deciding
     numbers: dict[str, float]  # that the verdict rests on, by what they are
     sentences: tuple[str, ...]  # the answer first
 
 
 def judge(checks: Iterable[bool | None]) -> Verdict:
-    """Combine the checks of a claim: each holds, does not hold, or is undecided (None)."""
+    """Combine the checks of a claim: each holds, does not hold, or could not be tested (None)."""
     found = [*checks]
     if found and all(found):
-        return "holds"
+        return "reproduced"
     if any(found):
-        return "holds in part"
-    return "does not hold" if False in found else "undecided"
+        return "partly reproduced"
+    return "not reproduced" if False in found else "not tested"
 
 
 def results(table: str, scale: Scale = "paper") -> dict[str, Result]:

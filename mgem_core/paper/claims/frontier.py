@@ -7,7 +7,7 @@ import pandas as pd
 
 from mgem_core.analysis.paired import Verdict as LineVerdict
 from mgem_core.analysis.significance import Estimate, are_significant
-from mgem_core.paper.claims.evidence import BUILT_IN, Finding, compare_lines, judge, listed, span
+from mgem_core.paper.claims.evidence import BUILT_IN, Deciding, Finding, compare_lines, judge, listed, span
 from mgem_core.paper.published.studies import read_study
 from mgem_core.text import signed
 
@@ -37,7 +37,10 @@ def better_frontier() -> Finding:
         f"Figure 3 at the short scale ({len(verdicts_3[0].seeds)} seeds): {_at_equal_bwd(verdicts_3)} ACC at the best "
         f"strength of the previous seed minus that of GEM is {in_words(differences_3, ' points')}.",
     )
-    return Finding(judge(bool(one.significant and one.mean > 0) for one in known.itertuples()), numbers, sentences)
+    checks = [bool(one.significant and one.mean > 0) for one in known.itertuples()]
+    in_figure = f"the differences in Figure 2 are {_range(figure_2, ' %')}"
+    about = f"comparisons in which a line learns significantly more than GEM at equal retention; {in_figure}"
+    return Finding(judge(checks), Deciding(f"{sum(checks)} of {len(checks)}", about, "figure-2"), numbers, sentences)
 
 
 def differences(verdicts: Sequence[LineVerdict], name: str) -> pd.DataFrame:

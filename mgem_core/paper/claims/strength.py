@@ -4,6 +4,7 @@ from mgem_core.analysis.significance import Estimate, are_significant, estimate
 from mgem_core.paper.claims.evidence import (
     BUILT_IN,
     MNIST,
+    Deciding,
     Finding,
     interval,
     judge,
@@ -13,6 +14,8 @@ from mgem_core.paper.claims.evidence import (
     strength_effect,
 )
 from mgem_core.paper.published.studies import read_study
+from mgem_core.paper.tables import STRENGTH_GAINS
+from mgem_core.text import signed
 
 
 def backward_transfer() -> Finding:
@@ -21,14 +24,14 @@ def backward_transfer() -> Finding:
     numbers: dict[str, float] = {}
     sentences: list[str] = []
     rises: list[Estimate | None] = []
-    gaps: list[Estimate | None] = []
+    gaps: dict[str, Estimate] = {}
     for benchmark, of in study.groupby("benchmark", sort=False):
         truth, memory = (of.pivot(index="seed", columns="strength", values=name) for name in ("truth", "memory"))
         low, high = truth.columns.min(), truth.columns.max()
         rises += [estimate((table[high] - table[low]).to_numpy()) for table in (truth, memory)]
         gap = estimate((truth[low] - memory[low]).to_numpy())
-        gaps.append(gap)
         assert gap, "all runs of the study have ended"
+        gaps[BUILT_IN[str(benchmark)]] = gap
         shown = [low, 1.0, high]
         numbers |= {f"{benchmark}: truth at q = {q:g}": float(truth[q].mean()) for q in shown}
         numbers |= {f"{benchmark}: memory at q = {q:g}": float(memory[q].mean()) for q in shown}
@@ -41,14 +44,17 @@ def backward_transfer() -> Finding:
             f"{interval(gap)}."
         )
     has_risen = all(are_significant(rises)) and all(one and one.mean > 0 for one in rises)
-    has_gap = all(are_significant(gaps)) and all(one and one.mean < 0 for one in gaps)
+    has_gap = all(are_significant([*gaps.values()])) and all(one.mean < 0 for one in gaps.values())
     answer = f"Both products {'rise' if has_risen else 'do not both rise'} with the strength. "
     answer += "There is a gap to narrow." if has_gap else "A gap that a strength could narrow is not significant."
     setting = (
         f"GEM, 2 tasks, every step restricted, z as long as the gradient, {study['seed'].nunique()} seeds; each strength "
         "is its own run. The gap of the proposition contains the largest ‖z‖ that is allowed, which is infinite for GEM."
     )
-    return Finding(judge([has_risen, has_gap]), numbers, (answer, *sentences, setting))
+    where = min(gaps, key=lambda name: gaps[name].mean)
+    about = f"⟨g_s,z⟩/‖z‖ minus ⟨ĝ_s,z⟩/‖z‖ without strength on {where}; a gap to narrow is below 0"
+    deciding = Deciding(interval(gaps[where]), about)
+    return Finding(judge([has_risen, has_gap]), deciding, numbers, (answer, *sentences, setting))
 
 
 def raises_acc() -> Finding:
@@ -65,7 +71,14 @@ def raises_acc() -> Finding:
         sentences.append(
             f"{MNIST[name]}: ACC at q = {q:g} minus ACC at 0 is {interval(one, 1)}, {verdict} ({one.seeds} seeds)."
         )
-    return Finding(judge(checks), numbers, (*sentences, collapse_sentence()))
+    gains = {name: one for name, (_, one) in found.items() if one}
+    least = min(gains, key=lambda name: gains[name].mean)
+    q, one = found[least][0], gains[least]
+    words = "significant" if significant[least] else "not significant"
+    about = (
+        f"points of ACC of GEM by strength {q:g} on {MNIST[least]}, {words}; the paper: {signed(STRENGTH_GAINS[least], 2)}"
+    )
+    return Finding(judge(checks), Deciding(interval(one), about, least), numbers, (*sentences, collapse_sentence()))
 
 
 def collapse_sentence() -> str:

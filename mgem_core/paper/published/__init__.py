@@ -30,9 +30,9 @@ STEPS_OF = "steps_of"  # key of lines with answers of the lens: "4 recorded step
 Line = dict[str, Any]
 
 
-def pack(store: Store, runs: Sequence[int] | None = None) -> list[Line]:
-    """Return a line for each finished run among these (default: all)."""
-    records = [record for record in store.run_records(runs) if record["status"] == "finished"]
+def pack(store: Store, runs: Sequence[int] | None = None, statuses: Sequence[str] = ("finished",)) -> list[Line]:
+    """Return a line for each run with one of these statuses, among these runs (default: all)."""
+    records = [record for record in store.run_records(runs) if record["status"] in statuses]
     measured = read_measurements(store, [record["id"] for record in records])
     return [_line(record, measured[record["id"]]) for record in records]
 

@@ -1,0 +1,65 @@
+"""The message with the verdicts about the trained lines of a source."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from explore.header import Message
+from explore.sources import Source
+from mgem_core.analysis import aggregate, frames, paired
+from mgem_core.analysis.aggregate import Measurements, View
+from mgem_core.analysis.measurements import MeasurementCache
+from mgem_core.analysis.paired import Verdict
+from mgem_core.analysis.significance import LEAST_SEEDS, SEEDS_NEEDED
+from mgem_core.store import Store
+from mgem_core.text import signed
+
+FEW_SEEDS = 3  # that one click adds if there are too few for a comparison
+MOST_ADDED = 24  # seeds that one click adds at most
+
+
+def verdicts_message(store: Store, source: Source, runs: Sequence[int], cache: MeasurementCache) -> Message:
+    """Compare each line of these runs with the baseline; `seedsToAdd` is how many more seeds would help, or 0."""
+    if source.sweep is None:
+        return {"kind": "verdicts", "sentences": [], "summary": "", "seedsToAdd": 0}
+    return compare_runs(frames.runs(store, ids=runs), cache.read(store, runs))
+
+
+def compare_runs(runs: pd.DataFrame, measured: Mapping[int, Measurements]) -> Message:
+    """Return the message about runs (a frame of frames.runs) with their measurements."""
+    view = View()
+    sentences, summary, more = _compare(aggregate.runs_to_compare(runs, measured, view), view)
+    return {"kind": "verdicts", "sentences": sentences, "summary": summary, "seedsToAdd": more}
+
+
+def _compare(rows: pd.DataFrame, view: View) -> tuple[list[str], str, int]:
+    if rows["line"].nunique() < 2:
+        return [], "", 0
+    verdicts = paired.compare(rows, aggregate.default_baseline(rows), aggregate.OTHER_AXES[view.axes])
+    seeds = len(verdicts[0].seeds) if verdicts else 0
+    if seeds >= LEAST_SEEDS:
+        return [paired.in_words(verdict) for verdict in verdicts], summarize(verdicts), seeds_to_add(verdicts)
+    finished = {0: "No seed has", 1: "1 seed has"}.get(seeds, f"{seeds} seeds have")
+    missing = FEW_SEEDS if rows["seed"].nunique() < LEAST_SEEDS else 0
+    return [f"{finished} finished in every configuration. {SEEDS_NEEDED}"], "", missing
+
+
+def summarize(verdicts: Sequence[Verdict]) -> str:
+    """Return one sentence about all lines: those that differ significantly from the baseline, or that none does."""
+    significant = [verdict for verdict in verdicts if verdict.significant and verdict.main]
+    if not significant:
+        return f"Trained runs: no line differs significantly from {verdicts[0].baseline}."
+    return f"Trained runs, compared with {verdicts[0].baseline}: {', '.join(map(_in_brief, significant))}: significant."
+
+
+def _in_brief(verdict: Verdict) -> str:
+    assert verdict.main, "a significant difference is known"
+    what = "% learned at equal retention" if verdict.at_equal_x else "points ACC at the best strength"
+    return f"{verdict.line} {signed(verdict.main.mean)} {what}"
+
+
+def seeds_to_add(verdicts: Sequence[Verdict]) -> int:
+    """Return how many more seeds the difference that is nearest to significance needs; 0 if it needs too many."""
+    needed = [verdict.seeds_needed for verdict in verdicts if not verdict.significant and verdict.main]
+    more = [number - len(verdicts[0].seeds) for number in needed if number]
+    return min([number for number in more if 0 < number <= MOST_ADDED], default=0)

@@ -1,0 +1,78 @@
+// The finding in sentences: what they say of significant, doubtful and other differences, of strength and of trained runs.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findingOf } from "../../app/explore/js/finding.js";
+import { joinNames } from "../../app/explore/js/lines.js";
+
+const LENS = {
+  data: { rule: { leastSeeds: 4, comparisons: 8 }, seeds: [0, 1, 2, 3], progress: null, summary: "Trained runs: none." },
+  ...{ state: { axes: "unit" }, isRecorded: true },
+};
+
+function line(name, low, high, isSignificant = false, reach = { mean: 0, low: 0, high: 0 }) {
+  return { name, found: { mean: (low + high) / 2, low, high, seeds: 4, isSignificant }, reach };
+}
+
+function point(line, q, acc, isCollapsed = false) {
+  const measures = { acc: { mean: acc }, fwd: { mean: acc + 5 }, bwd: { mean: -5 } };
+  return { line, q, isCollapsed, isComparable: true, seeds: 4, total: 4, ...measures };
+}
+
+test("lines that do not differ share a sentence, and each family has its own", () => {
+  const ofModules = [line("p-mGEM(2)", -1, 0.5), line("p-mGEM(3)", -0.5, 0.7)];
+  const compared = [...ofModules, line("d-mGEM(2)", -0.2, 1), line("replay", 0.1, 2)];
+  const { headline, details } = findingOf(LENS, compared);
+  assert.match(headline, /neither memory splits nor parameter modules differ significantly from GEM/);
+  assert.ok(details.includes("p-mGEM(2, 3): not significant, all 95 % CIs within −1.0 to +0.7 %, 4 seeds."));
+  assert.ok(details.includes("d-mGEM(2) +0.4 % (95 % CI −0.2 to +1.0): not significant."));
+  const doubtful = "replay +1.1 % (95 % CI +0.1 to +2.0): not significant after correction for 8 comparisons.";
+  assert.ok(details.includes(doubtful), details.join("\n"));
+  assert.ok(details.includes("Trained runs: none."));
+});
+
+test("significant differences are named with their direction", () => {
+  const { headline, details } = findingOf(LENS, [line("d-mGEM(2)", 0.5, 1.5, true), line("p-mGEM(2)", -3, -1, true)]);
+  assert.match(headline, /memory splits learn more than GEM; parameter modules learn less than GEM/);
+  assert.ok(details.some((sentence) => sentence.startsWith("d-mGEM(2) +1.0 % (95 % CI +0.5 to +1.5): significant")));
+});
+
+test("what coincides is given with enough digits", () => {
+  const { details } = findingOf(LENS, [line("d-mGEM(2)", -0.01, 0.02), line("d-mGEM(3)", -0.02, 0.02)]);
+  assert.match(details[0], /within −0.02 to \+0.02 %/);
+});
+
+test("reach names the strengths at which trained runs collapse, and is left out for raw products", () => {
+  const compared = [line("d-mGEM(6)", -1, 1, false, { mean: 62, low: 41, high: 83 })];
+  const points = [point("d-mGEM(6)", 1, 70), point("d-mGEM(6)", 3, 25, true), point("d-mGEM(6)", 10, 10, true)];
+  const { details } = findingOf(LENS, compared, points);
+  assert.match(details.join(" "), /d-mGEM\(6\) reaches 62 % more than GEM’s .* collapse at q = 3, 10\./);
+  const raw = findingOf({ ...LENS, state: { axes: "raw" } }, compared, points).details.join(" ");
+  assert.ok(!raw.includes("reaches"));
+});
+
+test("the cost of strength is read from trained GEM, without collapsed runs", () => {
+  const points = [point("GEM", 0, 50), point("GEM", 1, 70), point("GEM", 3, 72), point("GEM", 10, 90, true)];
+  const sentences = findingOf(LENS, [line("d-mGEM(2)", -1, 1)], points).details.join(" ");
+  assert.match(sentences, /trained GEM, q 0 → 3: BWD −5.0 → −5.0, FWD 55.0 → 77.0 \(means of 4 seeds\)\./);
+  points[0].seeds = 3;
+  assert.ok(!findingOf(LENS, [line("d-mGEM(2)", -1, 1)], points).details.join(" ").includes("Effect of strength"));
+});
+
+test("nothing is judged before all seeds are recorded, or with too few", () => {
+  const progress = { recordings: [2, 6] }, compared = [line("d-mGEM(2)", 0.5, 1.5, true)];
+  const early = findingOf({ ...LENS, isRecorded: false, data: { ...LENS.data, progress } }, compared);
+  assert.match(early.details.join(" "), /^2 of 6 seeds recorded so far/);
+  const few = findingOf({ ...LENS, data: { ...LENS.data, seeds: [0, 1] } }, compared);
+  assert.match(few.details.join(" "), /At least 4 seeds are needed/);
+});
+
+test("names of several lines are joined", () => {
+  const of = (kind, numbers) => numbers.map((number) => `${kind}(${number})`);
+  assert.equal(joinNames(of("p-mGEM", [2, 3, 4, 5, 6])), "p-mGEM(2–6)");
+  assert.equal(joinNames(of("d-mGEM", [2, 3, 6])), "d-mGEM(2, 3, 6)");
+  assert.equal(joinNames(["GEM"]), "GEM");
+  const all = [2, 3, 4].flatMap((D) => [2, 3, 6].map((K) => `${D},${K}`));
+  assert.equal(joinNames(of("md-GEM", all)), "md-GEM(2–4,2/3/6)");
+  assert.equal(joinNames(of("md-GEM", ["3,6", "4,6"])), "md-GEM(3/4,6)");
+  assert.equal(joinNames(["GEM", ...of("p-mGEM", [2, 4])]), "GEM, p-mGEM(2, 4)");
+});
