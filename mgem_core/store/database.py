@@ -3,6 +3,7 @@
 import itertools
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -49,7 +50,7 @@ class Database:
         self._writing, self._reading = threading.RLock(), threading.Lock()
         try:
             with self.explained("opened"):
-                self._prepare()
+                self._prepare(lock_seconds)
         except UsageError:
             self.close()
             raise
@@ -59,15 +60,28 @@ class Database:
         self._writer.close()
         self._reader.close()
 
-    def _prepare(self) -> None:
+    def _prepare(self, lock_seconds: float) -> None:
         """Check that this is a store before anything is written into it."""
         version = check_schema(self._writer, self.path)
+        self._use_write_ahead_log(lock_seconds)
         # FULL: commits survive a power cut, so no checkpoint can be ahead of the store.
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = OFF"):
+        for pragma in ("synchronous = FULL", "foreign_keys = OFF"):
             self._writer.execute(f"PRAGMA {pragma}")
         if version < len(MIGRATIONS):
             self._migrate()  # without foreign keys: rows that refer to a recreated table are kept
         self._writer.execute("PRAGMA foreign_keys = ON")
+
+    def _use_write_ahead_log(self, lock_seconds: float) -> None:
+        """Switch a new file to WAL. SQLite does not wait for its lock here, as it does elsewhere, but fails at once."""
+        end = time.monotonic() + lock_seconds
+        while True:
+            try:
+                self._writer.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                    raise
+            time.sleep(0.01)
 
     def _migrate(self) -> None:
         with self.transaction() as connection:

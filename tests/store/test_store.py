@@ -1,9 +1,8 @@
 import io
 import json
 import sqlite3
-import subprocess
-import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -456,14 +455,17 @@ def test_store_is_current_until_its_file_is_replaced(tmp_path):
 
 
 def test_concurrent_creation_makes_one_store(tmp_path):
-    code = "import sys, pathlib; from mgem_core.store import Store; input(); Store(pathlib.Path(sys.argv[1])).counts()"
-    command = [sys.executable, "-c", code, str(tmp_path / "runs.db")]
-    makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(6)]
-    for maker in makers:  # every process has imported the store and waits
-        maker.stdin.write("\n")
-        maker.stdin.flush()
-    assert [maker.communicate()[1] for maker in makers] == [""] * 6
-    assert [maker.returncode for maker in makers] == [0] * 6
+    paths = [tmp_path / f"{number}.db" for number in range(80)]
+    together = threading.Barrier(3)
+
+    def create_all() -> None:
+        for path in paths:
+            together.wait(20)
+            Store(path).close()
+
+    with ThreadPoolExecutor(3) as makers:
+        for made in [makers.submit(create_all) for _ in range(3)]:
+            made.result()
 
 
 def test_runs_stored_with_fewer_fields_have_the_same_configuration(store):
