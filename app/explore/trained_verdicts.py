@@ -48,8 +48,8 @@ def summarize(verdicts: Sequence[Verdict]) -> str:
     """Return one sentence about all lines: those that differ significantly from the baseline, or that none does."""
     significant = [verdict for verdict in verdicts if verdict.significant and verdict.main]
     if not significant:
-        return f"Trained runs: no line differs significantly from {verdicts[0].baseline}."
-    return f"Trained runs, compared with {verdicts[0].baseline}: {', '.join(map(_in_brief, significant))}: significant."
+        return f"No line differs significantly from {verdicts[0].baseline}."
+    return f"Compared with {verdicts[0].baseline}: {', '.join(map(_in_brief, significant))}: significant."
 
 
 def _in_brief(verdict: Verdict) -> str:

@@ -70,8 +70,8 @@ def drag_slider(page: Page, name: str, moves: int) -> set[str]:
 
 def test_first_page_is_full_and_movable(bench):
     expect(bench.locator(".lens .headline")).to_contain_text("at equal retention")
-    expect(bench.locator(".lens .details")).to_contain_text("Trained runs: no line differs significantly from GEM.")
-    expect(bench.locator(".lens .details")).to_contain_text("95 % CI")
+    expect(bench.locator(".lens .answers")).to_contain_text("No line differs significantly from GEM.")
+    expect(bench.locator(".lens .answers")).to_contain_text("95 % CI")
     names = {one["name"] for one in bench.evaluate(f"{LENS}.data.lines.map(({{ name }}) => ({{ name }}))")}
     assert names == {"GEM", "p-mGEM(2)", "p-mGEM(4)", "p-mGEM(6)", "d-mGEM(2)", "d-mGEM(3)", "d-mGEM(6)"}
     assert bench.locator(".lens .lines .line").count() == len(names)
@@ -140,7 +140,7 @@ def test_recordings_of_other_loops_are_opened_from_files(bench, tmp_path):
     sources, chooser = bench.get_by_label("Results to show"), bench.locator("input[type=file]")
     sources.select_option("Open recording…")
     chooser.set_input_files([example.recording_file(0), example.recording_file(1)])
-    expect(bench.locator(".lens .details")).to_contain_text("2 seeds were recorded. At least 4 seeds are needed")
+    expect(bench.locator(".lens .answers")).to_contain_text("2 seeds were recorded. At least 4 seeds are needed")
     expect(bench.get_by_role("button", name="Train this", exact=True)).to_have_count(0)
     expect(bench.get_by_role("dialog")).to_have_count(0)
     other = tmp_path / "other.lens"

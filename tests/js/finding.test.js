@@ -5,7 +5,7 @@ import { findingOf } from "../../app/explore/js/finding.js";
 import { joinNames } from "../../app/explore/js/lines.js";
 
 const LENS = {
-  data: { rule: { leastSeeds: 4, comparisons: 8 }, seeds: [0, 1, 2, 3], progress: null, summary: "Trained runs: none." },
+  data: { rule: { leastSeeds: 4, comparisons: 8 }, seeds: [0, 1, 2, 3], progress: null, summary: "No line differs." },
   ...{ state: { axes: "unit" }, isRecorded: true },
 };
 
@@ -18,52 +18,61 @@ function point(line, q, acc, isCollapsed = false) {
   return { line, q, isCollapsed, isComparable: true, seeds: 4, total: 4, ...measures };
 }
 
+function textsOf(answers) {
+  return answers.map(({ topic, text }) => `${topic}: ${text}`);
+}
+
 test("lines that do not differ share a sentence, and each family has its own", () => {
   const ofModules = [line("p-mGEM(2)", -1, 0.5), line("p-mGEM(3)", -0.5, 0.7)];
   const compared = [...ofModules, line("d-mGEM(2)", -0.2, 1), line("replay", 0.1, 2)];
-  const { headline, details } = findingOf(LENS, compared);
+  const { headline, answers } = findingOf(LENS, compared), texts = textsOf(answers);
   assert.match(headline, /neither memory splits nor parameter modules differ significantly from GEM/);
-  assert.ok(details.includes("p-mGEM(2, 3): not significant, all 95 % CIs within −1.0 to +0.7 %, 4 seeds."));
-  assert.ok(details.includes("d-mGEM(2) +0.4 % (95 % CI −0.2 to +1.0): not significant."));
-  const doubtful = "replay +1.1 % (95 % CI +0.1 to +2.0): not significant after correction for 8 comparisons.";
-  assert.ok(details.includes(doubtful), details.join("\n"));
-  assert.ok(details.includes("Trained runs: none."));
+  const doubtful = "Replay: replay +1.1 % (95 % CI +0.1 to +2.0): not significant after correction for 8 comparisons.";
+  assert.deepEqual(texts, [
+    "Splits: d-mGEM(2) +0.4 % (95 % CI −0.2 to +1.0): not significant.",
+    "Modules: p-mGEM(2, 3): not significant; the 95 % CIs allow −1.0 to +0.7 % (4 seeds).",
+    doubtful,
+    "Trained runs: No line differs.",
+  ]);
 });
 
 test("significant differences are named with their direction", () => {
-  const { headline, details } = findingOf(LENS, [line("d-mGEM(2)", 0.5, 1.5, true), line("p-mGEM(2)", -3, -1, true)]);
+  const compared = [line("d-mGEM(2)", 0.5, 1.5, true), line("p-mGEM(2)", -3, -1, true)];
+  const { headline, answers } = findingOf(LENS, compared);
   assert.match(headline, /memory splits learn more than GEM; parameter modules learn less than GEM/);
-  assert.ok(details.some((sentence) => sentence.startsWith("d-mGEM(2) +1.0 % (95 % CI +0.5 to +1.5): significant")));
+  assert.ok(textsOf(answers).includes("Splits: d-mGEM(2) +1.0 % (95 % CI +0.5 to +1.5): significant (4 seeds)."));
 });
 
 test("what coincides is given with enough digits", () => {
-  const { details } = findingOf(LENS, [line("d-mGEM(2)", -0.01, 0.02), line("d-mGEM(3)", -0.02, 0.02)]);
-  assert.match(details[0], /within −0.02 to \+0.02 %/);
+  const { answers } = findingOf(LENS, [line("d-mGEM(2)", -0.01, 0.02), line("d-mGEM(3)", -0.02, 0.02)]);
+  assert.match(answers[0].text, /allow −0.02 to \+0.02 %/);
 });
 
 test("reach names the strengths at which trained runs collapse, and is left out for raw products", () => {
   const compared = [line("d-mGEM(6)", -1, 1, false, { mean: 62, low: 41, high: 83 })];
   const points = [point("d-mGEM(6)", 1, 70), point("d-mGEM(6)", 3, 25, true), point("d-mGEM(6)", 10, 10, true)];
-  const { details } = findingOf(LENS, compared, points);
-  assert.match(details.join(" "), /d-mGEM\(6\) reaches 62 % more than GEM’s .* collapse at q = 3, 10\./);
-  const raw = findingOf({ ...LENS, state: { axes: "raw" } }, compared, points).details.join(" ");
-  assert.ok(!raw.includes("reaches"));
+  compared.push(line("p-mGEM(2)", -1, 1, false, { mean: 20, low: 10, high: 30 }));
+  const [splits, modules] = findingOf(LENS, compared, points).answers;
+  assert.match(splits.text, /d-mGEM\(6\) can retain 62 % more than GEM .* collapse at q = 3, 10\./);
+  const raw = findingOf({ ...LENS, state: { axes: "raw" } }, compared, points).answers;
+  for (const { text } of [modules, ...raw]) assert.ok(!text.includes("can retain"));
 });
 
 test("the cost of strength is read from trained GEM, without collapsed runs", () => {
   const points = [point("GEM", 0, 50), point("GEM", 1, 70), point("GEM", 3, 72), point("GEM", 10, 90, true)];
-  const sentences = findingOf(LENS, [line("d-mGEM(2)", -1, 1)], points).details.join(" ");
-  assert.match(sentences, /trained GEM, q 0 → 3: BWD −5.0 → −5.0, FWD 55.0 → 77.0 \(means of 4 seeds\)\./);
+  const compared = [line("d-mGEM(2)", -1, 1)];
+  const strength = () => findingOf(LENS, compared, points).answers.find(({ topic }) => topic === "Strength");
+  assert.equal(strength().text, "Trained GEM, q 0 → 3: BWD −5.0 → −5.0, FWD 55.0 → 77.0 (means of 4 seeds).");
   points[0].seeds = 3;
-  assert.ok(!findingOf(LENS, [line("d-mGEM(2)", -1, 1)], points).details.join(" ").includes("Effect of strength"));
+  assert.equal(strength(), undefined);
 });
 
 test("nothing is judged before all seeds are recorded, or with too few", () => {
   const progress = { recordings: [2, 6] }, compared = [line("d-mGEM(2)", 0.5, 1.5, true)];
   const early = findingOf({ ...LENS, isRecorded: false, data: { ...LENS.data, progress } }, compared);
-  assert.match(early.details.join(" "), /^2 of 6 seeds recorded so far/);
+  assert.match(early.answers[0].text, /^2 of 6 seeds recorded so far/);
   const few = findingOf({ ...LENS, data: { ...LENS.data, seeds: [0, 1] } }, compared);
-  assert.match(few.details.join(" "), /At least 4 seeds are needed/);
+  assert.match(few.answers[0].text, /At least 4 seeds are needed/);
 });
 
 test("names of several lines are joined", () => {

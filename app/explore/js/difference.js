@@ -4,8 +4,10 @@ import { chooser } from "../../components/controls.js";
 import { element, niceTicks, signedText, svgElement } from "../../components/svg.js";
 import { Axes, MARGIN, PANEL_HEIGHT, pathOf, rangeOf } from "./charts.js";
 import { signed } from "./finding.js";
+import { placeLabels } from "./transfer_layout.js";
 
 const NAMES = 92; // pixels for the names of lines
+const AT_THE_RIGHT = [-4, 12, -18, 26].map((dy) => [-4, dy, "end"]); // places of a name, from the right end of its curve
 
 export function buildDifference(lens) {
   const { parts, state } = lens;
@@ -92,6 +94,23 @@ function drawForest({ parts }, rows, width) {
   forest.replaceChildren(...drawn);
 }
 
+// The names of the curves at their right ends, as far as there is room; that of the chosen line comes first.
+function profileNames(profile, curves) {
+  const ends = curves.map(({ name, curve, isChosen, choose }) => {
+    const { mean } = curve[curve.length - 1];
+    return { name, isChosen, choose, x: profile.x(1), y: profile.y(mean) };
+  });
+  const { width, height } = profile, { left, right, top, bottom } = MARGIN;
+  const area = { left, right: width - right, top, bottom: height - bottom };
+  const { placed } = placeLabels(ends.sort((a, b) => b.isChosen - a.isChosen), [], area, AT_THE_RIGHT);
+  return placed.map(({ name, x, y, anchor }) => {
+    const { choose, isChosen } = ends.find((end) => end.name === name), kind = isChosen ? "name is-chosen" : "name";
+    const label = svgElement("text", { class: kind, x, y, "text-anchor": anchor, "data-line": name }, name);
+    label.onclick = choose;
+    return label;
+  });
+}
+
 function summarize({ name, found }) {
   if (!found.seeds) return `${name} unknown`;
   return `${name} ${signed(found.mean, 2)} percent${found.isSignificant ? "" : ", not significant"}`;
@@ -123,7 +142,7 @@ function drawProfiles({ parts }, rows, width) {
   });
   const ends = { x1: profile.x(0), x2: profile.x(1), y1: profile.y(0), y2: profile.y(0) };
   const zero = svgElement("line", { class: "zero", ...ends });
-  bands.replaceChildren(zero, ...drawn);
+  bands.replaceChildren(zero, ...drawn, ...profileNames(profile, curves));
   const label = "Difference from GEM over the common range of retention";
   profile.svg.setAttribute("aria-label", `${label}: ${rows.map(summarize).join("; ")}`);
 }

@@ -12,13 +12,14 @@ const AT_AN_END = [4, 18, -10, 32, 46, -24].flatMap((dy) => [[6, dy, "start"], [
 
 // extra: the name and the end of the chosen curve, if it is none of the lines.
 export function drawLines(lens, lines, extra) {
-  const { parts } = lens, curves = lines.map(({ family }) => parts.plot.place(lens.curveOf(family).mean));
+  const { parts } = lens, means = lines.map(({ family }) => lens.curveOf(family).mean);
+  const curves = means.map((mean) => parts.plot.place(mean));
+  lens.drawnLines = lines.map(({ name }, i) => ({ name, curve: curves[i], mean: means[i] }));
   const drawn = lines.map((line, i) => {
     const d = pathOf(curves[i]), kind = isShownThick(lens, line) ? "line is-chosen" : "line";
     const path = svgElement("path", { d, style: `stroke:${line.color}` });
     const hit = svgElement("path", { class: "hit", d }), marks = marksAtStrengths(lens, curves[i], line.color);
-    const title = svgElement("title", {}, line.name), content = [title, path, ...marks, hit];
-    const group = svgElement("g", { class: kind, "data-line": line.name }, ...content);
+    const group = svgElement("g", { class: kind, "data-line": line.name }, path, ...marks, hit);
     group.onclick = line.choose;
     return group;
   });

@@ -6,7 +6,7 @@ import { pointAt, STRENGTHS } from "./frontier.js";
 import { drawLines } from "./frontier_lines.js";
 import { drawMeasured, measuredInView } from "./measured.js";
 import { drawRules, readRules } from "./rules.js";
-import { axisTitles, nameOf, plural } from "./words.js";
+import { axisTitles, nameOf, plural, productsInWords, strengthText } from "./words.js";
 
 export function buildFrontier(lens) {
   const { parts } = lens;
@@ -26,7 +26,26 @@ export function buildFrontier(lens) {
   parts.frontierNote = element("p", { class: "note" });
   const head = element("div", { class: "panel-head" }, element("h3", {}, "Frontier"));
   dragAlongCurve(lens);
-  return element("section", { class: "panel picture" }, head, parts.frontierNote, parts.plot.svg);
+  return element("section", { class: "panel picture" }, head, parts.frontierNote, parts.plot.svg, buildTip(lens));
+}
+
+// The values at the point of a curve that is nearest to the pointer; drawn here because titles appear late and do not move.
+function buildTip(lens) {
+  const { svg } = lens.parts.plot, tip = element("div", { class: "tip", hidden: "", "aria-hidden": "true" });
+  svg.addEventListener("pointermove", (event) => {
+    const name = event.buttons ? null : event.target.closest("[data-line]")?.dataset.line;
+    const line = lens.drawnLines?.find((one) => one.name === name);
+    tip.hidden = !line;
+    if (!line) return;
+    const box = svg.getBoundingClientRect(), [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const [i, share] = nearestOnLine(line.curve, x, y), q = lens.strengthAt((i + share) / (STRENGTHS - 1));
+    tip.textContent = `${name}, q = ${strengthText(q)}\n${productsInWords(lens.state, line.mean[Math.round(i + share)])}`;
+    const panel = svg.parentElement.getBoundingClientRect(), top = event.clientY - panel.top - tip.offsetHeight - 10;
+    const left = Math.min(event.clientX - panel.left + 12, panel.width - tip.offsetWidth);
+    Object.assign(tip.style, { left: `${Math.max(0, left)}px`, top: `${top}px` });
+  });
+  svg.addEventListener("pointerleave", () => (tip.hidden = true));
+  return tip;
 }
 
 // The marker follows the pointer along the curve of the chosen line.

@@ -5,16 +5,17 @@ import { buildDifference, drawDifference } from "./difference.js";
 import { findingOf } from "./finding.js";
 import { buildFrontier, drawFrontier } from "./frontier_panel.js";
 import { buildGlossary } from "./glossary.js";
-import { setText } from "./marks.js";
+import { setText, updateChildren } from "./marks.js";
+import { nextStep } from "./next_step.js";
 import { buildShare, buildStrip, buildViewMenu, drawControls } from "./settings.js";
 import { buildTabs, drawTabs } from "./tabs.js";
 import { buildTransfer, drawTransfer, isLoading } from "./transfer.js";
-import { chosenInWords } from "./words.js";
+import { chosenInWords, plural } from "./words.js";
 
 export function buildWorkbench(lens) {
   const { parts } = lens;
   parts.headline = element("h2", { class: "headline" });
-  parts.details = element("p", { class: "details" });
+  parts.answers = element("dl", { class: "answers" });
   parts.chosenText = element("p", { class: "chosen-text" });
   const menus = [buildViewMenu(lens), buildGlossary(), ...(lens.options.send ? [buildShare(lens)] : [])];
   parts.panels = [buildFrontier(lens), buildDifference(lens), buildTransfer(lens)];
@@ -22,7 +23,7 @@ export function buildWorkbench(lens) {
   fillBar(lens, menus);
   lens.host.append(
     parts.headline,
-    parts.details,
+    parts.answers,
     panels,
     buildStrip(lens),
     parts.chosenText,
@@ -74,14 +75,30 @@ function drawComparisons(lens, { compared, lines, points }, width) {
   if (lines && !compared) return; // not all are compared yet: leave what is drawn
   const rows = compared ?? [];
   const found = rows.flatMap((row) => [row.name, row.found, row.isChosen]);
-  const recorded = [lens.isRecorded, data.progress?.recordings?.join()];
-  const drawn = [width, state.difference, ...recorded, points, data.summary, state.axes, ...found];
+  const recorded = [lens.isRecorded, data.progress?.recordings?.join(), data.progress?.isActive];
+  const drawn = [width, state.difference, ...recorded, points, data.summary, data.seedsToAdd, state.axes, ...found];
   if (drawn.length === before.length && drawn.every((value, i) => value === before[i])) return;
   lens.drawnComparisons = drawn;
   drawDifference(lens, rows, width);
-  const { headline, details } = findingOf(lens, rows, points);
+  const { headline, answers } = findingOf(lens, rows, points), next = nextStep(lens, rows, points);
   setText(parts.headline, headline);
-  setText(parts.details, details.join(" "));
+  drawAnswers(lens, next ? [...answers, { topic: "Next", ...next }] : answers);
+}
+
+// A row per topic; a recommendation to add seeds has a button that does so.
+function drawAnswers({ parts, options }, answers) {
+  const make = () => {
+    const button = element("button", { type: "button" });
+    return element("div", {}, element("dt"), element("dd", {}, element("span"), button));
+  };
+  updateChildren(parts.answers, answers, ({ topic }) => topic, make, (row, { topic, text, seeds = 0 }) => {
+    const [sentence, button] = row.lastChild.children;
+    setText(row.firstChild, topic);
+    setText(sentence, text);
+    setText(button, seeds ? `Add ${plural(seeds, "seed")}` : "");
+    button.hidden = !seeds;
+    button.onclick = () => options.send("add", seeds);
+  });
 }
 
 function drawTransferOnce(lens, points, width) {

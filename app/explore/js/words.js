@@ -67,12 +67,17 @@ function differenceInWords(lens, chosen, gem) {
 
 // The position of the chosen strength on the plot.
 function pointInWords(lens, chosen, point) {
-  const { state, task, knee } = lens, axes = { unit: " per ‖z‖", cosine: " as cosines", raw: "" }[state.axes];
+  const { state, task, knee } = lens;
   const solved = chosen.solved < task.order.length ? ` (${chosen.solved} of ${task.order.length} steps solved so far)` : "";
-  const [x, y] = point.mean.map((value) => (Number.isFinite(value) ? signedText(value, 3) : "unknown"));
   const kneeText = knee === null ? "" : ` Its knee is at strength ${strengthText(knee)}.`;
   const name = `${nameOf(lens, chosen)}, strength ${strengthText(state.q)}`;
-  return `${name}: ⟨g_s,z⟩ = ${x}, ⟨g_t,z⟩ = ${y}${axes}${solved}.${kneeText}`;
+  return `${name}: ${productsInWords(state, point.mean)}${solved}.${kneeText}`;
+}
+
+// A point of the frontier: "⟨g_s,z⟩ = 0.859, ⟨g_t,z⟩ = 0.777 per ‖z‖".
+export function productsInWords({ axes }, point) {
+  const [x, y] = point.map((value) => (Number.isFinite(value) ? signedText(value, 3) : "unknown"));
+  return `⟨g_s,z⟩ = ${x}, ⟨g_t,z⟩ = ${y}${{ unit: " per ‖z‖", cosine: " as cosines", raw: "" }[axes]}`;
 }
 
 // The results of runs that were trained with exactly the chosen settings.
