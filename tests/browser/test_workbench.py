@@ -197,7 +197,7 @@ def finished(server, home):
 
 def test_finished_sweep_has_curves_table_and_transfer(page, server, finished):
     drawn(open_address(page, f"{server}/?sweep=s{finished}"))
-    expect(page.locator(".lens .progress-text")).to_have_text("20 of 20 runs")
+    expect(page.locator(".lens .progress-text")).to_have_text("16 of 16 runs")
     expect(page.locator(".lens .progress-more")).to_contain_text("4 of 4 recordings")
     assert page.evaluate(f"{LENS}.data.seeds") == [0, 1, 2, 3]
     expect(page.locator(".lens .headline")).to_contain_text("at equal retention")

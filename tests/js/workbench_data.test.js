@@ -54,15 +54,17 @@ test("malformed addresses change nothing that they should not", () => {
   }
 });
 
-test("progress is said in the same order, with the time left only while runs are active", () => {
+test("progress counts runs and recordings apart, with the time left only while runs are active", () => {
   const progress = {
     ...{ counts: { finished: 104, running: 2, queued: 164 }, isActive: true, secondsLeft: 110.4, msPerStep: 2.14 },
     ...{ runsPerMinute: 58.3, recordings: [6, 6] },
   };
-  const words = ["104 of 270 runs · 1 min 50 s left", "6 of 6 recordings · 58 runs/min · 2.1 ms/step"];
+  const words = ["98 of 264 runs · 1 min 50 s left", "6 of 6 recordings · 58 runs/min · 2.1 ms/step"];
   assert.deepEqual(progressInWords({ progress }), words);
   const counts = { finished: 269, failed: 1 }, ended = { ...progress, counts, isActive: false, recordings: [0, 0] };
   assert.deepEqual(progressInWords({ progress: ended }), ["269 of 270 runs · 1 failed", "2.1 ms/step"]);
+  const recordings = { ...progress, counts: { finished: 1, queued: 1 }, isActive: false, recordings: [1, 2] };
+  assert.deepEqual(progressInWords({ progress: recordings }), ["1 of 2 recordings", "2.1 ms/step"]);
   assert.deepEqual(progressInWords({ progress: null, title: "Example" }), ["Example", ""]);
   assert.deepEqual([0.2, 59, 61, 7260].map(durationText), ["1 s", "59 s", "1 min 1 s", "2 h 1 min"]);
 });

@@ -1,13 +1,15 @@
 // How far the runs of a source are, in words. No DOM here.
 import { plural } from "./words.js";
 
-// ["104 of 270 runs · 1 min 50 s left", "6 of 6 recordings · 58 runs/min · 2.1 ms/step"]
+// ["98 of 264 runs · 1 min 50 s left", "6 of 6 recordings · 58 runs/min · 2.1 ms/step"]; recordings count separately, as
+// above the button Launch.
 export function progressInWords({ progress, title }) {
   if (!progress) return [title, ""];
   const { counts, isActive, secondsLeft, msPerStep, runsPerMinute, recordings } = progress;
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0), [recorded, toRecord] = recordings ?? [0, 0];
-  const first = [`${counts.finished ?? 0} of ${plural(total, "run")}`], more = [];
-  if (toRecord) more.push(`${recorded} of ${plural(toRecord, "recording")}`);
+  const recordingText = `${recorded} of ${plural(toRecord, "recording")}`, isOnlyRecording = toRecord === total;
+  const runText = `${(counts.finished ?? 0) - recorded} of ${plural(total - toRecord, "run")}`;
+  const first = [isOnlyRecording ? recordingText : runText], more = toRecord && !isOnlyRecording ? [recordingText] : [];
   if (isActive) {
     if (secondsLeft !== null) first.push(`${durationText(secondsLeft)} left`);
     else first.push(counts.running ? `${counts.running} training` : "starting workers …");
