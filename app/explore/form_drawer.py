@@ -41,6 +41,8 @@ def show_drawer(problems: Problems) -> None:
             st.selectbox(label("network"), names, **network, **OPTIONS)
         for name in TRAINING:
             _show_number(name, defaults[name], problems)
+        with field("order", problems):
+            show_choice("order")
         with field("device", problems):
             devices = ["auto", "cpu", "cuda", "mps"]
             st.selectbox(label("device"), devices, key=widget_key("device"), accept_new_options=True, **OPTIONS)

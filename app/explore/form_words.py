@@ -30,6 +30,11 @@ class Choice(NamedTuple):
 
 
 CHOICES: dict[str, Choice] = {
+    "order": Choice(
+        "Order of the tasks",
+        "As the benchmark lists them, such as rotations by rising angle, or in a random order that depends on the seed.",
+        {"sorted": "as listed", "shuffled": "shuffled by the seed"},
+    ),
     "trigger": Choice(
         "When to restrict",
         "A module is restricted only if the gradient conflicts with its memory, or at every step.",

@@ -74,6 +74,10 @@ class _CommonFields(BaseModel):
         f"({', '.join(name for name, benchmark in BENCHMARKS.items() if benchmark.domains)} only)",
     )
     tasks: int = _decided_by_benchmark(ge=1, description="tasks in the stream")
+    order: Literal["sorted", "shuffled"] = Field(
+        "sorted",
+        description="order of the tasks: as the benchmark lists them, such as by rising angle, or shuffled by the seed",
+    )
     iterations: int = _decided_by_benchmark(ge=1, le=MOST_ITERATIONS, description="steps per task")
     batch_size: int = _decided_by_benchmark(ge=1, description="samples per step")
     memory: int = _decided_by_benchmark(ge=1, description="samples kept per task")
@@ -183,8 +187,7 @@ class _CommonFields(BaseModel):
         """Return the fields of other methods, and those that have no effect because of other fields of this run."""
         others = {name for name in learners.method_specific_fields() if not learners.uses(self.method, name)}
         info = self.benchmark_info
-        if not info.domains:
-            others.add("domains")
+        others.add("order" if info.domains else "domains")  # domains are in the order in which they are named or drawn
         largest_task = info.largest_task or info.train_per_task
         if self.probe_samples >= largest_task or not (self.probe_every or self.snap_every):
             others.add("probe_samples")
@@ -221,6 +224,8 @@ class _CommonFields(BaseModel):
         """Return the tasks of this run; needs torch."""
         info = self.benchmark_info
         stream = info.open(self.tasks, self.seed, *([self.domain_names] if info.domains else []))
+        if self.order == "shuffled" and not info.domains:
+            stream.shuffle(self.seed)
         return stream.hold_out(self.validation, self.seed)
 
     @property

@@ -62,6 +62,11 @@ class Stream:
         self._masks, self._cache = {}, {}
         return self
 
+    def shuffle(self, seed: int) -> Stream:
+        """Put the tasks in a random order, like the option `shuffle_tasks` of GEM's code."""
+        self.tasks = [self.tasks[t] for t in rng(seed, "order of tasks").permutation(len(self.tasks))]
+        return self
+
     def hold_out(self, share: float, seed: int) -> Stream:
         """Move this fraction of every task's training images to its validation set.
 

@@ -32,5 +32,5 @@ def open_stream(config: RunConfig, device: torch.device) -> Stream:
 
 def _key(config: RunConfig, device: torch.device) -> tuple[object, ...]:
     versions = [dataset.version() for dataset in config.benchmark_info.datasets(config.domain_names)]
-    shown = config.benchmark, config.tasks, config.seed, tuple(config.domain_names), config.validation, config.probe_samples
-    return *shown, str(device), str(data_root()), *versions
+    shown = config.benchmark, config.tasks, config.order, config.seed, tuple(config.domain_names), config.validation
+    return *shown, config.probe_samples, str(device), str(data_root()), *versions

@@ -74,6 +74,24 @@ def test_quarter_turn_equals_numpy():
     np.testing.assert_allclose(turned, np.rot90(image.view(28, 28).numpy()), atol=1e-5)
 
 
+def test_shuffled_tasks_are_the_same_tasks_in_an_order_of_the_seed():
+    def names(order, seed=0):
+        config = RunConfig(benchmark="mnist5k-rotations", tasks=12, order=order, seed=seed)
+        return [task.name for task in config.open_stream().tasks]
+
+    assert names("shuffled") == names("shuffled") != names("sorted")
+    assert sorted(names("shuffled")) == sorted(names("sorted"))
+    places = [[names("sorted", seed).index(name) for name in names("shuffled", seed)] for seed in (0, 1)]
+    assert places[0] != places[1]
+
+
+def test_domains_stay_in_the_order_in_which_they_are_named():
+    configs = [RunConfig(benchmark="digits-domains", domains="uci+mnist", order=order) for order in ("sorted", "shuffled")]
+    names = [[task.name for task in config.open_stream().tasks] for config in configs]
+    assert names[0] == names[1]
+    assert configs[0].canonical() == configs[1].canonical()
+
+
 def test_rotations_lie_in_disjoint_intervals():
     names = [task.name for task in BENCHMARKS["mnist5k-rotations"].open(6, 0).tasks]
     angles = [float(name.rstrip("°")) for name in names]

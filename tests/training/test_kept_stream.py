@@ -34,7 +34,14 @@ def test_runs_that_share_a_stream_give_the_same_numbers():
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 1}, {"tasks": 2}, {"validation": 0.2}, {"probe_samples": 20}, {"benchmark": "mnist5k-permutations"}],
+    [
+        {"seed": 1},
+        {"tasks": 2},
+        {"order": "shuffled"},
+        {"validation": 0.2},
+        {"probe_samples": 20},
+        {"benchmark": "mnist5k-permutations"},
+    ],
     ids=str,
 )
 def test_run_with_other_images_opens_another_stream(change):
