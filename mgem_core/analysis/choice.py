@@ -7,16 +7,16 @@ import pandas as pd
 
 class Choice(NamedTuple):
     configuration: str
-    chosen_on: tuple[int, ...]  # the seed whose validation accuracies decided; empty if none did
+    chosen_on: tuple[int, ...]  # the seeds whose validation accuracies decided; empty if none did
     compared: int  # configurations that were compared; 0 if the choice is not by validation
 
 
-def choose_configuration(finished: pd.DataFrame) -> Choice:
-    """Choose the configuration with the highest validation accuracy.
+def choose_configuration(finished: pd.DataFrame, seeds: int = 1) -> Choice:
+    """Choose the configuration with the highest mean validation accuracy.
 
     `finished` has one row per finished run: configuration, seed, validation (the held-out share) and validation_acc.
-    Configurations are compared on the first seed that all of them have, so that the other seeds have no part in the
-    choice. Without such a seed, only those are compared that have the most common seed. All must have held out the same
+    Configurations are compared on the first seeds that all of them have, at most `seeds`, so that the other seeds have no
+    part in the choice. Without such a seed, only those are compared that have the most common seed. All must have held out the same
     share of images, the most common one. A tie goes to the configuration with more seeds, then to the first. If fewer than
     two can be compared, the configuration with the most seeds is returned.
     """
@@ -30,9 +30,10 @@ def choose_configuration(finished: pd.DataFrame) -> Choice:
     if len(compared) < 2:
         return Choice(max(order, key=lambda one: count[one]), (), 0)
     shared = table[compared].dropna()
-    seed, accuracy = int(shared.index[0]), shared.iloc[0]
+    deciding = shared.head(seeds)
+    accuracy = deciding.mean()
     best = max((one for one in order if one in accuracy.index), key=lambda one: (round(accuracy[one], 9), count[one]))
-    return Choice(best, (seed,), len(compared))
+    return Choice(best, tuple(map(int, deciding.index)), len(compared))
 
 
 class BestStrengths(NamedTuple):

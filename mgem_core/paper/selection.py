@@ -13,11 +13,12 @@ from pydantic import ValidationError
 
 from mgem_core import text
 from mgem_core.analysis.choice import choose_configuration
-from mgem_core.analysis.significance import are_significant, from_deviation
+from mgem_core.analysis.significance import LEAST_SEEDS, are_significant, from_deviation
 from mgem_core.config import RunConfig
 from mgem_core.paper import published
 from mgem_core.paper.tables import MEASURES, SCALES, TABLES, Cell, Row, Scale, Table
 
+CHOOSING_SEEDS = 2  # seeds that choose the settings of a row if enough others are left to compare rows; otherwise one
 COLLAPSE = 30.0  # a seed has collapsed if its ACC is this many points below the median of the seeds
 IN_TABLES = {  # fields that `settings` leaves out or names itself: given by table and row, or without effect on learning
     *("benchmark", "method", "network", "domains", "tasks", "iterations", "batch_size", "memory"),
@@ -43,7 +44,7 @@ class Result:
     seeds: tuple[int, ...]  # the seeds in the means
     config: RunConfig  # with one of the seeds
     compared: int  # number of configurations among which validation chose this one; 0: validation did not choose
-    chosen_on: tuple[int, ...]  # the seed with which it was chosen, if it was
+    chosen_on: tuple[int, ...]  # the seeds with which it was chosen, if it was
     others: int  # number of configurations that could not be compared with it
     without_result: int  # number of runs of this configuration that diverged or failed
 
@@ -67,13 +68,15 @@ def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Res
     """Return the result of a row from a frame of `frames.runs`; None if no finished run belongs to the row.
 
     If there are several configurations, such as several strengths, the one with the highest validation accuracy is chosen,
-    with the first seed that all of them share. Means are over its other seeds; if it has none, over that seed.
+    with the first seeds that all of them share (see CHOOSING_SEEDS). Means are over its other seeds; if it has none, over
+    those.
     """
     mine = runs[belongs(runs, table, scale, row)]
     finished = mine[mine["status"] == "finished"].drop_duplicates(["configuration", "seed"], keep="last")
     if finished.empty:
         return None
-    configuration, chosen_on, compared = choose_configuration(_without_broken(finished, mine))
+    choosing = CHOOSING_SEEDS if finished["seed"].nunique() >= CHOOSING_SEEDS + LEAST_SEEDS else 1
+    configuration, chosen_on, compared = choose_configuration(_without_broken(finished, mine), choosing)
     chosen = finished[finished["configuration"] == configuration]
     others = chosen[~chosen["seed"].isin(chosen_on)]
     reported = others if len(others) else chosen
@@ -173,7 +176,7 @@ def in_words(result: Result) -> str:
     """Describe the configuration, how it was chosen, and the seeds of its means."""
     if result.compared:
         how = f"chosen among {result.compared} configurations by validation on {_seeds(result.chosen_on)}"
-        how += f"; means over {'the same seed' if result.seeds == result.chosen_on else _seeds(result.seeds)}"
+        how += f"; means over {'the same ' if result.seeds == result.chosen_on else ''}{_seeds(result.seeds)}"
     else:
         how = "" if not result.others else "has the most seeds, was not chosen on validation data; "
         how += f"means over {_seeds(result.seeds)}"

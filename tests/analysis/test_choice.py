@@ -32,6 +32,11 @@ def test_the_first_shared_seed_decides():
     assert choose_configuration(RUNS[1:]) == Choice("a", (1,), 2)
 
 
+def test_several_seeds_decide_by_their_mean():
+    assert choose_configuration(RUNS, seeds=2) == Choice("a", (0, 1), 2)
+    assert choose_configuration(RUNS[1:], seeds=2) == Choice("a", (1,), 2)  # only seed 1 has both
+
+
 def test_the_table_of_a_sweep_follows_the_same_rule():
     points = pd.DataFrame({"line": "x", "configuration": ["a", "b"], "validation": 0.1, "active": 0, "failed": 0})
     points["validation_by_seed"], points["finished"] = [{0: 70.0, 1: 90.0}, {0: 71.0, 1: 80.0}], 2

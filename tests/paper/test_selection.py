@@ -67,6 +67,18 @@ def test_validation_chooses_and_other_seeds_are_reported():
     assert "means over seeds 1, 2" in in_words(found)
 
 
+def test_two_seeds_choose_if_four_others_are_left():
+    def of(strength, *validations):
+        return [run(seed, 80.0, validation, strength=strength) for seed, validation in enumerate(validations)]
+
+    first, second = of(0.3, 70.0, 70.0), of(1.0, 75.0, 60.0)  # seed 0 alone prefers the second, both seeds the first
+    more = [run(seed, 80.0, 1.0, strength=0.3) for seed in (2, 3, 4, 5)]
+    found = result(*first, *second, *more)
+    assert (found.config.strength, found.chosen_on, found.seeds) == (0.3, (0, 1), (2, 3, 4, 5))
+    found = result(*first, *second, *more[:-1])
+    assert (found.config.strength, found.chosen_on, found.seeds) == (1.0, (0,), (1,))
+
+
 def test_only_the_first_shared_seed_chooses():
     runs = [run(seed, 80.0 + q, 70.0 + (q if seed == 2 else -q), strength=q) for seed in (4, 2, 3) for q in (0.3, 1.0)]
     found = result(*runs)
