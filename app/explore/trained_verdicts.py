@@ -15,6 +15,7 @@ from mgem_core.store import Store
 from mgem_core.text import signed
 
 FEW_SEEDS = 3  # that one click adds if there are too few for a comparison
+WAITING = "The lines are compared when all runs have ended."
 MOST_ADDED = 24  # seeds that one click adds at most
 
 
@@ -27,6 +28,8 @@ def verdicts_message(store: Store, source: Source, runs: Sequence[int], cache: M
 
 def compare_runs(runs: pd.DataFrame, measured: Mapping[int, Measurements]) -> Message:
     """Return the message about runs (a frame of frames.runs) with their measurements."""
+    if runs["status"].isin(["queued", "running"]).any():  # a verdict that changes as runs finish would be no verdict
+        return {"kind": "verdicts", "sentences": [WAITING], "summary": "", "seedsToAdd": 0}
     view = View()
     sentences, summary, more = _compare(aggregate.runs_to_compare(runs, measured, view), view)
     return {"kind": "verdicts", "sentences": sentences, "summary": summary, "seedsToAdd": more}
@@ -47,15 +50,29 @@ def _compare(rows: pd.DataFrame, view: View) -> tuple[list[str], str, int]:
 def summarize(verdicts: Sequence[Verdict]) -> str:
     """Return one sentence about all lines: those that differ significantly from the baseline, or that none does."""
     significant = [verdict for verdict in verdicts if verdict.significant and verdict.main]
-    if not significant:
-        return f"No line differs significantly from {verdicts[0].baseline}."
-    return f"Compared with {verdicts[0].baseline}: {', '.join(map(_in_brief, significant))}: significant."
+    if significant:
+        return f"Compared with {verdicts[0].baseline}: {', '.join(map(_in_brief, significant))}: significant."
+    found: dict[str, list[float]] = {}  # what these seeds would have found with 80 % probability, by its unit
+    for verdict in verdicts:
+        if verdict.detectable is not None:
+            found.setdefault(_unit(verdict), []).append(verdict.detectable)
+    limits = " or ".join(f"{_span(values)} {unit}" for unit, values in found.items())
+    power = f"; these seeds would probably show {limits}, depending on the line" if found else ""
+    return f"No line differs significantly from {verdicts[0].baseline}{power}."
+
+
+def _unit(verdict: Verdict) -> str:
+    return "% learned at equal retention" if verdict.is_at_equal_x else "points ACC at the best strength"
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = (f"{value:.0f}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
 
 
 def _in_brief(verdict: Verdict) -> str:
     assert verdict.main, "a significant difference is known"
-    what = "% learned at equal retention" if verdict.at_equal_x else "points ACC at the best strength"
-    return f"{verdict.line} {signed(verdict.main.mean)} {what}"
+    return f"{verdict.line} {signed(verdict.main.mean)} {_unit(verdict)}"
 
 
 def seeds_to_add(verdicts: Sequence[Verdict]) -> int:

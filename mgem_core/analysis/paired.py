@@ -32,6 +32,7 @@ from mgem_core.analysis.significance import (
 )
 from mgem_core.text import pluralize, signed
 
+LEAST_COMMON = 0.5  # share of the range of x that two lines must have in common to be judged at equal x
 MOST = 0.75  # share of the range of x; if two lines have less of it in common, the sentence says how much
 ESTIMATES = ("at_equal_x", "at_equal_x_other", "fwd_at_equal_bwd", "acc", "fwd", "bwd", "best_acc")  # fields of Verdict
 MEASURES = ("q", "x", "y", "x_other", "y_other", "acc", "fwd", "bwd", "validation_acc")
@@ -74,8 +75,12 @@ class Verdict:
 
     @property
     def primary(self) -> str:
-        """The name of the estimate with the verdict: at equal x or, without a common range, ACC at the best strength."""
-        return "at_equal_x" if self.at_equal_x else "best_acc"
+        """The name of the estimate with the verdict: at equal x or, if most of the range is not common, ACC at the best q."""
+        return "at_equal_x" if self.at_equal_x and (self.common >= LEAST_COMMON or not self.best_acc) else "best_acc"
+
+    @property
+    def is_at_equal_x(self) -> bool:
+        return self.primary == "at_equal_x"
 
     def estimate(self, name: str) -> Estimate | None:
         return cast("Estimate | None", getattr(self, name))
@@ -110,7 +115,8 @@ def compare(runs: pd.DataFrame, baseline: str, other_axes: str = "raw") -> list[
 
 
 def _may_be_interpolation(verdict: Verdict) -> bool:
-    return verdict.at_equal_x is not None and abs(verdict.at_equal_x.mean) <= verdict.interpolation
+    found = verdict.at_equal_x if verdict.is_at_equal_x else None
+    return found is not None and abs(found.mean) <= verdict.interpolation
 
 
 def in_words(verdict: Verdict) -> str:
@@ -122,11 +128,11 @@ def in_words(verdict: Verdict) -> str:
     if found is None:
         return f"{line} and {baseline} cannot be compared: their curves have no common range of x, or a result is missing."
     more = "more" if found.mean > 0 else "less"
-    unit = "%" if verdict.at_equal_x else "points"
+    unit = "%" if verdict.is_at_equal_x else "points"
     is_same = abs(found.mean) < 0.05 and not verdict.significant  # the mean rounds to zero
     of_all = "" if found.seeds == len(verdict.seeds) else f" of {len(verdict.seeds)}"
     interval = f"95 % CI {signed(found.low)} to {signed(found.high)}, {found.seeds}{of_all} seeds"
-    if verdict.at_equal_x:
+    if verdict.is_at_equal_x:
         where = "" if verdict.common >= MOST else f", over the {100 * verdict.common:.0f} % of the range that both cover"
         amount = "as much as" if is_same else f"{abs(found.mean):.1f} % {more} than"
         sentence = f"At equal retention {line} learns {amount} {baseline}{where} ({interval})"
@@ -161,7 +167,7 @@ def _power(verdict: Verdict, unit: str, is_same: bool) -> str:
 def _on_other_axes(verdict: Verdict) -> str:
     """Warn if the difference has another sign, or none, on the other axes."""
     one, other = verdict.at_equal_x, verdict.at_equal_x_other
-    if not one or not other or (other.low > 0 if one.mean > 0 else other.high < 0):
+    if not verdict.is_at_equal_x or not one or not other or (other.low > 0 if one.mean > 0 else other.high < 0):
         return ""
     axes = "on raw axes" if verdict.other_axes == "raw" else "per ‖z‖"
     return f" But {axes} it is {signed(other.mean)} % (95 % CI {signed(other.low)} to {signed(other.high)})."
@@ -169,7 +175,7 @@ def _on_other_axes(verdict: Verdict) -> str:
 
 def about_branches(verdicts: Sequence[Verdict]) -> str:
     """Say in how many seeds x does not rise with every strength, or return an empty string if it always does."""
-    counts = [verdict.not_rising for verdict in verdicts if verdict.at_equal_x]
+    counts = [verdict.not_rising for verdict in verdicts if verdict.is_at_equal_x]
     if not any(counts):
         return ""
     low, high = min(counts), max(counts)

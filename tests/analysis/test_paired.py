@@ -24,7 +24,7 @@ def simulated(rng, lines, seeds, noise=0.02, shift=None, reach=None) -> pd.DataF
 
 
 def test_longer_curve_alone_is_not_significant():
-    runs = simulated(np.random.default_rng(3), ["GEM", "far"], 6, noise=0.001, reach={"far": 20.0})
+    runs = simulated(np.random.default_rng(3), ["GEM", "far"], 6, noise=0.001, reach={"far": 10.0})
     [verdict] = paired.compare(runs, "GEM")
     assert not verdict.significant
     assert verdict.common < 0.75
@@ -222,6 +222,19 @@ def test_only_the_primary_difference_has_a_verdict():
     assert (a.primary, a.significant) == ("at_equal_x", True)
     assert (b.primary, b.significant) == ("at_equal_x", False)
     assert b.acc.p < 1e-3
+
+
+def test_lines_with_little_range_in_common_are_judged_by_acc():
+    """Where the curves hardly overlap, equal retention says little about either of them."""
+    runs = simulated(np.random.default_rng(11), ["GEM", "a"], 6, shift={"a": 1.0})
+    [near] = paired.compare(runs, "GEM")
+    low, high = runs["x"].min(), runs["x"].max()
+    runs.loc[runs["line"] == "a", "x"] += 0.4 * (high - low)
+    [far] = paired.compare(runs, "GEM")
+    assert near.common > paired.LEAST_COMMON > far.common > 0
+    assert (near.primary, far.primary) == ("at_equal_x", "best_acc")
+    assert far.at_equal_x is not None
+    assert "ACC" in paired.in_words(far)
 
 
 def test_sentence_names_the_correction_for_multiple_comparisons():

@@ -26,11 +26,11 @@ test("lines that do not differ share a sentence, and each family has its own", (
   const ofModules = [line("p-mGEM(2)", -1, 0.5), line("p-mGEM(3)", -0.5, 0.7)];
   const compared = [...ofModules, line("d-mGEM(2)", -0.2, 1), line("replay", 0.1, 2)];
   const { headline, answers } = findingOf(LENS, compared), texts = textsOf(answers);
-  assert.match(headline, /neither memory splits nor parameter modules differ significantly from GEM/);
-  const doubtful = "Replay: replay +1.1 % (95 % CI +0.1 to +2.0): not significant after correction for 8 comparisons.";
+  assert.match(headline, /neither splits nor modules differ significantly from GEM/);
+  const doubtful = "Replay: +1.1 % (95 % CI +0.1 to +2.0): not significant after correction for 8 comparisons.";
   assert.deepEqual(texts, [
     "Splits: d-mGEM(2) +0.4 % (95 % CI −0.2 to +1.0): not significant.",
-    "Modules: p-mGEM(2, 3): not significant; the 95 % CIs allow −1.0 to +0.7 % (4 seeds).",
+    "Modules: p-mGEM(2, 3): not significant, 95 % CIs within −1.0 to +0.7 %.",
     doubtful,
     "Trained runs: No line differs.",
   ]);
@@ -39,20 +39,23 @@ test("lines that do not differ share a sentence, and each family has its own", (
 test("significant differences are named with their direction", () => {
   const compared = [line("d-mGEM(2)", 0.5, 1.5, true), line("p-mGEM(2)", -3, -1, true)];
   const { headline, answers } = findingOf(LENS, compared);
-  assert.match(headline, /memory splits learn more than GEM; parameter modules learn less than GEM/);
-  assert.ok(textsOf(answers).includes("Splits: d-mGEM(2) +1.0 % (95 % CI +0.5 to +1.5): significant (4 seeds)."));
+  assert.match(headline, /splits learn more than GEM; modules learn less than GEM/);
+  assert.ok(textsOf(answers).includes("Splits: d-mGEM(2) +1.0 % (95 % CI +0.5 to +1.5): significant."));
 });
 
 test("what coincides is given with enough digits", () => {
   const { answers } = findingOf(LENS, [line("d-mGEM(2)", -0.01, 0.02), line("d-mGEM(3)", -0.02, 0.02)]);
-  assert.match(answers[0].text, /allow −0.02 to \+0.02 %/);
+  assert.match(answers[0].text, /within −0.02 to \+0.02 %/);
+  const one = findingOf(LENS, [line("d-mGEM(2)", -0.03, 0.01)]).answers;
+  assert.match(one[0].text, /d-mGEM\(2\) −0.01 % \(95 % CI −0.03 to \+0.01\)/);
 });
 
 test("reach names the strengths at which trained runs collapse, and is left out for raw products", () => {
   const compared = [line("d-mGEM(6)", -1, 1, false, { mean: 62, low: 41, high: 83 })];
   const points = [point("d-mGEM(6)", 1, 70), point("d-mGEM(6)", 3, 25, true), point("d-mGEM(6)", 10, 10, true)];
   compared.push(line("p-mGEM(2)", -1, 1, false, { mean: 20, low: 10, high: 30 }));
-  const [splits, modules] = findingOf(LENS, compared, points).answers;
+  const { headline, answers: [splits, modules] } = findingOf(LENS, compared, points);
+  assert.match(headline, /; splits can retain up to 62 % more\.$/);
   assert.match(splits.text, /d-mGEM\(6\) can retain 62 % more than GEM .* collapse at q = 3, 10\./);
   const raw = findingOf({ ...LENS, state: { axes: "raw" } }, compared, points).answers;
   for (const { text } of [modules, ...raw]) assert.ok(!text.includes("can retain"));
@@ -62,7 +65,9 @@ test("the cost of strength is read from trained GEM, without collapsed runs", ()
   const points = [point("GEM", 0, 50), point("GEM", 1, 70), point("GEM", 3, 72), point("GEM", 10, 90, true)];
   const compared = [line("d-mGEM(2)", -1, 1)];
   const strength = () => findingOf(LENS, compared, points).answers.find(({ topic }) => topic === "Strength");
-  assert.equal(strength().text, "Trained GEM, q 0 → 3: BWD −5.0 → −5.0, FWD 55.0 → 77.0 (means of 4 seeds).");
+  assert.equal(strength().text, "Trained GEM, q 0 → 3: ACC 50.0 → 72.0, BWD −5.0 → −5.0, FWD 55.0 → 77.0.");
+  points[3] = point("GEM", 10, 60);
+  assert.match(strength().text, /^Trained GEM, q 0 → 3 → 10: ACC 50.0 → 72.0 → 60.0/);
   points[0].seeds = 3;
   assert.equal(strength(), undefined);
 });
@@ -70,9 +75,9 @@ test("the cost of strength is read from trained GEM, without collapsed runs", ()
 test("nothing is judged before all seeds are recorded, or with too few", () => {
   const progress = { recordings: [2, 6] }, compared = [line("d-mGEM(2)", 0.5, 1.5, true)];
   const early = findingOf({ ...LENS, isRecorded: false, data: { ...LENS.data, progress } }, compared);
-  assert.match(early.answers[0].text, /^2 of 6 seeds recorded so far/);
+  assert.match(early.answers.at(-1).text, /^2 of 6 are recorded/);
   const few = findingOf({ ...LENS, data: { ...LENS.data, seeds: [0, 1] } }, compared);
-  assert.match(few.answers[0].text, /At least 4 seeds are needed/);
+  assert.match(few.answers.at(-1).text, /At least 4 seeds are needed/);
 });
 
 test("names of several lines are joined", () => {

@@ -14,9 +14,11 @@ function points(...accuracies) {
   return accuracies.map((mean, q) => ({ line: "GEM", q, acc: { mean }, isCollapsed: false }));
 }
 
-test("the example is to be run, unless nothing can be trained", () => {
-  const data = { ...DATA, source: "example" };
-  assert.match(nextStep({ ...LENS, data }, [], []).text, /“Run it live”/);
+test("the example points to the highest mean ACC if it is above that of GEM, unless nothing can be trained", () => {
+  const data = { ...DATA, source: "example" }, gem = points(50, 60).map((one) => ({ ...one, seeds: 4, total: 4 }));
+  const er = { line: "ER", q: null, acc: { mean: 70 }, isCollapsed: false, seeds: 4, total: 4 };
+  assert.match(nextStep({ ...LENS, data }, [], [...gem, er]).text, /^ER has the highest mean ACC, 70.0 % \(GEM 60.0 %\)/);
+  assert.match(nextStep({ ...LENS, data }, [], [...gem, { ...er, isCollapsed: true }]).text, /“Train this”/);
   assert.equal(nextStep({ ...LENS, data, options: {} }, [], []), null);
   assert.equal(nextStep({ ...LENS, data: { ...data, canTrain: false } }, [], []), null);
 });

@@ -42,6 +42,7 @@ export function drawDifference(lens, compared, width) {
   parts.differenceNote.textContent = hasEnough
     ? `${preliminary}at equal retention: ${isRange ? "95 % confidence bands" : "mean, 95 % CI"}, ${seeds} seeds; ${grey}`
     : `at equal retention; at least ${data.rule?.leastSeeds ?? 4} recorded seeds are needed`;
+  parts.differenceNote.title = "Corrected for comparing each line, replay and the settings of the sliders with GEM.";
   if (isRange) drawProfiles(lens, hasEnough ? compared.filter(({ found }) => found.seeds) : [], width);
   else drawForest(lens, hasEnough ? compared : [], width);
 }

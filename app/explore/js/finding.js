@@ -4,12 +4,19 @@ import { joinNames } from "./lines.js";
 
 // The kinds of lines: the topic of their sentences, and what the headline calls those that it names.
 const KINDS = {
-  "d-mGEM": { topic: "Splits", what: "memory splits" },
-  "p-mGEM": { topic: "Modules", what: "parameter modules" },
+  "d-mGEM": { topic: "Splits", what: "splits" },
+  "p-mGEM": { topic: "Modules", what: "modules" },
   "md-GEM": { topic: "Both" },
   "approx-GEM": { topic: "Approximate" },
   replay: { topic: "Replay" },
 };
+
+// What the panels show, until there is a finding.
+const HOW_TO_READ = [
+  { topic: "Frontier", text: "Further right, a step keeps more of the old task; further up, it learns more of the new." },
+  { topic: "Difference", text: "How much more a line learns than GEM where both keep the same." },
+  { topic: "Trained runs", text: "They fill the right panel and the table as they finish." },
+];
 
 // compared: [{ name, found, reach }], with `found` of differenceOverSeeds and `reach` of reachOverSeeds; points: of trained
 // runs. Returns { headline, answers }, with answers [{ topic, text }] on the memory, the parameters, other lines, what
@@ -19,11 +26,10 @@ export function findingOf({ data, state, isRecorded }, compared, points = []) {
   if (!compared.length) return { headline: emptyHeadline(data), answers: [] };
   const waiting = (text) => ({
     headline: "Each curve is one way to restrict the updates, at the same recorded steps.",
-    answers: [{ topic: "Seeds", text }],
+    answers: [...HOW_TO_READ, { topic: "Seeds", text }],
   });
   if (!isRecorded) {
-    const count = `${done} of ${total} seeds recorded so far`;
-    return waiting(`${count}. The curves sharpen as steps arrive; differences are judged when all seeds are recorded.`);
+    return waiting(`${done} of ${total} are recorded. Differences are judged when all are.`);
   }
   if (seeds.length < rule.leastSeeds) {
     const recorded = seeds.length === 1 ? "1 seed was" : `${seeds.length} seeds were`;
@@ -36,10 +42,10 @@ export function findingOf({ data, state, isRecorded }, compared, points = []) {
     .filter(({ members }) => members.length);
   const answers = groups.map(({ topic, members }) => {
     const reach = state.axes === "raw" ? [] : describeReach(members, compared, points); // raw products grow with ‖z‖
-    return { topic, text: [...describeGroup(members, ordered, rule), ...reach].join(" ") };
+    return { topic, text: [...describeGroup(members, ordered, rule, seeds.length), ...reach].join(" ") };
   });
   answers.push({ topic: "Strength", text: describeCost(points) }, { topic: "Trained runs", text: summary });
-  const headline = headlineOf(groups.filter(({ what }) => what));
+  const headline = headlineOf(groups.filter(({ what }) => what), state.axes === "raw" ? null : furthest(compared));
   return { headline, answers: answers.filter(({ text }) => text) };
 }
 
@@ -49,15 +55,16 @@ function emptyHeadline({ seeds, progress }) {
   return progress?.counts.finished ? "What the trained runs show" : "Nothing has been trained yet.";
 }
 
-function headlineOf(groups) {
+// best: the line that can retain the most, if that is more than GEM.
+function headlineOf(groups, best) {
   const effects = groups.map(({ what, members }) => [what, effectOf(members)]);
   const text = ([what, effect]) => `${what} ${effect ? `learn ${effect} than` : "do not differ significantly from"} GEM`;
   if (!effects.length) return "At equal retention, there is nothing to compare with GEM yet.";
-  const where = "In single steps at equal retention,";
-  if (effects.length === 2 && effects.every(([, effect]) => !effect)) {
-    return `${where} neither memory splits nor parameter modules differ significantly from GEM.`;
-  }
-  return `${where} ${effects.map(text).join("; ")}.`;
+  const areEqual = effects.length === 2 && effects.every(([, effect]) => !effect);
+  const found = areEqual ? "neither splits nor modules differ significantly from GEM" : effects.map(text).join("; ");
+  const owner = best && groups.find(({ members }) => members.includes(best));
+  const reach = owner ? `; ${owner.what} can retain up to ${best.reach.mean.toFixed(0)} % more` : "";
+  return `At equal retention, ${found}${reach}.`;
 }
 
 // "more", "less", "partly more, partly less", or "" if no difference is significant.
@@ -66,13 +73,18 @@ function effectOf(members) {
   return signs.size > 1 ? "partly more, partly less" : signs.has(1) ? "more" : signs.has(-1) ? "less" : "";
 }
 
-// The significant differences one by one, and the others as one sentence with the range of their intervals.
-function describeGroup(members, ordered, { comparisons }) {
+// The significant differences one by one, and the others as one sentence with the range of their intervals. Seeds are
+// counted only if some are missing.
+function describeGroup(members, ordered, { comparisons }, all) {
   const known = members.filter(({ found }) => found.seeds), significant = known.filter(({ found }) => found.isSignificant);
   const others = known.filter(({ found }) => !found.isSignificant), unknown = members.filter(({ found }) => !found.seeds);
-  const seedsOf = (some) => joinUnique(some.map(({ found }) => found.seeds)), sentences = [];
+  const seedsOf = (some) => {
+    const counts = joinUnique(some.map(({ found }) => found.seeds));
+    return counts === `${all}` ? "" : ` (${counts} of ${all} seeds)`;
+  };
+  const sentences = [];
   if (significant.length) {
-    sentences.push(`${significant.map(describeOne).join(", ")}: significant (${seedsOf(significant)} seeds).`);
+    sentences.push(`${significant.map(describeOne).join(", ")}: significant${seedsOf(significant)}.`);
   }
   const isDoubtful = others.some(({ found: { low, high } }) => low > 0 || high < 0);
   const verdict = isDoubtful ? `not significant after correction for ${comparisons} comparisons` : "not significant";
@@ -80,10 +92,9 @@ function describeGroup(members, ordered, { comparisons }) {
   if (others.length > 1) {
     const low = Math.min(...others.map(({ found }) => found.low));
     const high = Math.max(...others.map(({ found }) => found.high));
-    const names = joinNames(others.map(({ name }) => name), ordered);
-    const digits = Math.max(Math.abs(low), Math.abs(high)) < 0.1 ? 2 : 1;
-    const intervals = `the 95 % CIs allow ${signed(low, digits)} to ${signed(high, digits)} %`;
-    sentences.push(`${names}: ${verdict}; ${intervals} (${seedsOf(others)} seeds).`);
+    const names = joinNames(others.map(({ name }) => name), ordered), digits = decimalsOf({ low, high });
+    const intervals = `95 % CIs within ${signed(low, digits)} to ${signed(high, digits)} %`;
+    sentences.push(`${names}: ${verdict}, ${intervals}${seedsOf(others)}.`);
   }
   if (unknown.length)
     sentences.push(`${joinNames(unknown.map(({ name }) => name), ordered)}: no range of retention in common with GEM.`);
@@ -91,31 +102,43 @@ function describeGroup(members, ordered, { comparisons }) {
 }
 
 function describeOne({ name, found }) {
-  return `${name} ${signed(found.mean)} % (${intervalOf(found)})`;
+  const digits = decimalsOf(found);
+  const subject = name === "replay" ? "" : `${name} `; // the topic says it
+  return `${subject}${signed(found.mean, digits)} % (${intervalOf(found, digits)})`;
 }
 
-// How much further the line of the GEM family that reaches furthest can go, if it is one of these members, and whether runs
-// at that end collapse.
-function describeReach(members, compared, points) {
+function decimalsOf({ low, high }) {
+  return Math.max(Math.abs(low), Math.abs(high)) < 0.1 ? 2 : 1;
+}
+
+// The line of the GEM family that can retain the most; undefined if that is less than a percent more than GEM.
+function furthest(compared) {
   const known = compared.filter(({ name, reach }) => name !== "replay" && Number.isFinite(reach.mean));
   const [best] = known.sort((a, b) => b.reach.mean - a.reach.mean);
-  if (!members.includes(best) || best.reach.low <= 1) return []; // less than a percent more than GEM
+  return best?.reach.low > 1 ? best : undefined;
+}
+
+// How much further the line that reaches furthest can go, if it is one of these members, and whether its runs collapse.
+function describeReach(members, compared, points) {
+  const best = furthest(compared);
+  if (!best || !members.includes(best)) return [];
   const more = `${best.reach.mean.toFixed(0)} % more than GEM (${intervalOf(best.reach, 0)})`;
   const own = points.filter(({ line, q }) => line === best.name && q !== null).sort((a, b) => a.q - b.q);
   const collapsed = own.filter(({ isCollapsed }) => isCollapsed).map(({ q }) => q);
-  const limit = collapsed.length ? `; its trained runs collapse at q = ${collapsed.join(", ")}` : "";
+  const limit = collapsed.length ? `, but its trained runs collapse at q = ${collapsed.join(", ")}` : "";
   return [`${best.name} can retain ${more}${limit}.`];
 }
 
-// What strength does to trained GEM: its forgetting and learning without strength and at its best strength.
+// What strength does to trained GEM: ACC, BWD and FWD without strength, at its best and at its largest strength.
 function describeCost(points) {
   const isKnown = ({ isComparable, isCollapsed, seeds, total }) => isComparable && !isCollapsed && seeds === total;
   const own = points.filter(({ line, q }) => line === "GEM" && q !== null).filter(isKnown);
   const first = own.find(({ q }) => q === 0), best = own.reduce((a, b) => (b.acc.mean > (a?.acc.mean ?? -1) ? b : a), null);
   if (!first || !best || best === first) return "";
-  const change = (name) => [first, best].map((point) => signedText(point[name].mean, 1)).join(" → ");
-  const means = `BWD ${change("bwd")}, FWD ${change("fwd")} (means of ${best.total} seeds)`;
-  return `Trained GEM, q 0 → ${best.q}: ${means}.`;
+  const last = own.reduce((a, b) => (b.q > a.q ? b : a)), shown = [...new Set([first, best, last])];
+  const change = (name) => shown.map((point) => signedText(point[name].mean, 1)).join(" → ");
+  const means = `ACC ${change("acc")}, BWD ${change("bwd")}, FWD ${change("fwd")}`;
+  return `Trained GEM, q ${shown.map(({ q }) => q).join(" → ")}: ${means}.`;
 }
 
 function intervalOf({ low, high }, digits = 1) {

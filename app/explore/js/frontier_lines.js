@@ -75,6 +75,7 @@ function drawLabels(lens, lines, curves, extra) {
 }
 
 function isolate(lens, line) {
-  lens.change({ isolated: lens.state.isolated === line.name ? "" : line.name });
+  const isAlone = lens.state.isolated === line.name;
+  lens.change({ isolated: isAlone ? "" : line.name });
   line.choose();
 }

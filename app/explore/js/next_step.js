@@ -11,8 +11,7 @@ export function nextStep({ data, isRecorded, options }, compared, points) {
   const { rule, source, seeds, progress, seedsToAdd } = data;
   if (!options.send || !data.canTrain) return null;
   if (source === "example") {
-    const live = "“Run it live” trains this example on your computer.";
-    return { text: `${live} Or choose other settings with the sliders, and “Train this” measures them.`, seeds: 0 };
+    return { text: bestMeans(points) ?? "Choose settings with the sliders; “Train this” measures them.", seeds: 0 };
   }
   if (progress?.isActive || !source?.startsWith("s")) return null;
   const missing = rule.leastSeeds - seeds.length;
@@ -24,6 +23,20 @@ export function nextStep({ data, isRecorded, options }, compared, points) {
     return { text: `${edge.names} had the best mean ACC at the largest strength, ${edge.q}: try larger ones.`, seeds: 0 };
   }
   return isRecorded && compared.length ? moreSeeds(compared, seeds.length, seedsToAdd) : null;
+}
+
+// The lines whose best mean ACC is above that of GEM, which other seeds could confirm; null if there is none.
+function bestMeans(points) {
+  const isWhole = ({ acc, isCollapsed, seeds, total }) => Number.isFinite(acc.mean) && !isCollapsed && seeds === total;
+  const best = new Map();
+  for (const point of points.filter(isWhole))
+    if (!(best.get(point.line)?.acc.mean >= point.acc.mean)) best.set(point.line, point);
+  const gem = best.get("GEM"), above = [...best.values()].filter(({ acc }) => acc.mean > gem?.acc.mean);
+  const [first] = above.sort((one, other) => other.acc.mean - one.acc.mean);
+  if (!first) return null;
+  const where = ({ line, q }) => (q === null ? line : `${line} at q = ${q}`), text = ({ acc }) => acc.mean.toFixed(1);
+  const seen = `${where(first)} has the highest mean ACC, ${text(first)} % (GEM ${text(gem)} %)`;
+  return `${seen}: launch both with other seeds to see whether that holds.`;
 }
 
 // The lines whose largest strength is their best, with that strength; null if there is none.

@@ -89,6 +89,6 @@ function noteOfSeeds({ data }, found, lines, points) {
   const missing = found.filter(({ values }) => !values.length).map(({ name }) => name);
   const left = missing.length ? ` · not comparable: ${missing.join(", ")}` : "";
   const collapsed = points.some(({ isCollapsed }) => isCollapsed) ? ", without collapsed ones" : "";
-  const equal = `mean over equal q${collapsed}, which restricts more the more splits there are`;
+  const equal = `mean over equal q${collapsed} (not an equal restriction: K splits act like up to K times the strength)`;
   return `one dot per seed: ${equal} · bar: mean over seeds${left}`;
 }

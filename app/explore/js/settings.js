@@ -6,7 +6,8 @@ import { drawPartition } from "./partition_bar.js";
 import { buildRules } from "./rules.js";
 import { AXES, CONVENTIONS, conventionOf, strengthText } from "./words.js";
 
-const SNAP = 0.0005; // half a step of the slider: a larger distance would hold back the arrow keys
+const STRENGTH_STEP = 0.01; // of the slider, for the arrow keys: about 7 % of a strength
+const SNAP = STRENGTH_STEP / 2; // a larger distance would hold back the arrow keys
 
 export function buildStrip(lens) {
   const { parts, options } = lens, { partitions } = lens.data;
@@ -15,7 +16,8 @@ export function buildStrip(lens) {
   );
   parts.bar = element("div", { class: "partition" });
   parts.splits = slider("Splits", { min: 0, step: 1 }, (i) => lens.change({ splits: lens.splitChoices[i] }));
-  parts.strength = slider("Strength", { min: 0, max: 1, step: 0.001 }, (t) => lens.change({ q: nearStrength(lens, t) }));
+  const strengths = { min: 0, max: 1, step: STRENGTH_STEP };
+  parts.strength = slider("Strength", strengths, (t) => lens.change({ q: nearStrength(lens, t) }));
   const launch = () => options.send("train", toTrain(lens));
   const train = element("button", { type: "button", class: "primary", onclick: launch });
   train.textContent = "Train this";
@@ -85,7 +87,9 @@ export function buildShare(lens) {
   );
   box.addEventListener("toggle", () => {
     lens.writeAddress();
-    field.value = location.href;
+    const url = new URL(location.href);
+    if (lens.data.source === "example") url.searchParams.set("of", "example"); // a newer sweep would be shown without it
+    field.value = url.href;
     copied.textContent = "";
   });
   return box;

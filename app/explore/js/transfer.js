@@ -97,6 +97,6 @@ function noteOf(points) {
   const complete = counted.length ? Math.max(...counted) : 0;
   const seeds = complete ? `trained runs, ${complete} of ${total} seeds` : "trained runs, no complete seed yet";
   const hollow = points.some(({ isActive }) => isActive) ? " · hollow: not all seeds" : "";
-  const collapsed = points.some(({ isCollapsed }) => isCollapsed) ? " · ▽ collapsed" : "";
+  const collapsed = points.some(({ isCollapsed }) => isCollapsed) ? " · ▽ collapsed, or far from the others" : "";
   return `${seeds} · bars: standard error${collapsed}${hollow}`;
 }

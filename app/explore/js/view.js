@@ -14,7 +14,8 @@ import { chosenInWords, plural } from "./words.js";
 
 export function buildWorkbench(lens) {
   const { parts } = lens;
-  parts.headline = element("h2", { class: "headline" });
+  const about = "About single steps at the same recorded parameters; Trained runs says what whole runs show.";
+  parts.headline = element("h2", { class: "headline", title: about });
   parts.answers = element("dl", { class: "answers" });
   parts.chosenText = element("p", { class: "chosen-text" });
   const menus = [buildViewMenu(lens), buildGlossary(), ...(lens.options.send ? [buildShare(lens)] : [])];
@@ -43,6 +44,9 @@ function highlightOnHover(lens) {
     lens.hovered = "";
     highlight(lens);
   };
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape" && host.lens === lens && lens.state.isolated) lens.change({ isolated: "" });
+  });
 }
 
 // Fade all lines but the one under the pointer, or the one that was chosen to stay alone.
@@ -103,7 +107,7 @@ function drawAnswers({ parts, options }, answers) {
 
 function drawTransferOnce(lens, points, width) {
   const { state, data } = lens, before = lens.drawnTransfer ?? [];
-  const chosen = [state.after, state.moduleOf, state.splits, state.solver, state.q];
+  const chosen = [state.after, state.isolated, state.moduleOf, state.splits, state.solver, state.q];
   const drawn = [points, width, isLoading(lens), data.progress?.isActive, ...chosen];
   if (drawn.every((value, i) => value === before[i])) return;
   lens.drawnTransfer = drawn;

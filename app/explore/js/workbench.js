@@ -128,6 +128,7 @@ class Workbench extends Families {
     const line = this.data.lines.find((one) => one.name === name);
     const other = this.data.configurations.find((one) => one.line === name && one.moduleOf);
     const found = line ?? other, values = Number.isFinite(q) && q !== null ? { q } : {};
+    if (this.state.isolated) values.isolated = name; // the line that is alone is the chosen one
     if (found) Object.assign(values, { moduleOf: found.moduleOf, splits: found.splits, solver: found.solver ?? "exact" });
     this.change(values);
   }
