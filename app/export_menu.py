@@ -19,6 +19,7 @@ from mgem_core.figures.page import LATEX_FIGURE, PICTURES, WIDTHS, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.store import Store
 
+FIRST = "curves"  # the first panel of Explore
 OPEN = "to export"  # what the open dialog exports, in the session
 COLUMNS = {1: "One column", 2: "Two columns"}
 LEGENDS = {"outside": "Below", "inside": "Inside"}
@@ -65,7 +66,9 @@ def _forget() -> None:
 @session.explain_errors
 def _show_dialog(store: Store, sweep: int | None, view: View, runs: list[int] | None) -> None:
     """Show a choice of the figure, and its files."""
-    name = st.selectbox("Content", list(FIGURES), format_func=lambda name: FIGURES[name].title, key="export what")
+    first = FIRST if FIGURES[FIRST].is_available(Selection(store, sweep, runs, view, session.measurement_cache())) else None
+    names = sorted(FIGURES, key=lambda name: name != first)
+    name = st.selectbox("Content", names, format_func=_title, key="export what")
     figure = FIGURES[name]
     benchmarks = store.benchmarks(runs or []) if figure.uses_view else []
     if len(benchmarks) > 1:
@@ -87,6 +90,11 @@ def _show_dialog(store: Store, sweep: int | None, view: View, runs: list[int] | 
             partial(_preview, store.path, store.version(), sweep, ids, view, name),
         )
     )
+
+
+def _title(name: str) -> str:
+    """Return the title of a figure; the frontier of trained runs is not the one that Explore shows at recorded steps."""
+    return "Frontier along trained runs" if name == "frontier" else FIGURES[name].title
 
 
 def show_files(files: Files) -> None:

@@ -16,9 +16,9 @@ def choose_configuration(finished: pd.DataFrame, seeds: int = 1) -> Choice:
 
     `finished` has one row per finished run: configuration, seed, validation (the held-out share) and validation_acc.
     Configurations are compared on the first seeds that all of them have, at most `seeds`, so that the other seeds have no
-    part in the choice. Without such a seed, only those are compared that have the most common seed. All must have held out the same
-    share of images, the most common one. A tie goes to the configuration with more seeds, then to the first. If fewer than
-    two can be compared, the configuration with the most seeds is returned.
+    part in the choice. Without such a seed, only those are compared that have the most common seed. All must have held out
+    the same share of images, the most common one. A tie goes to the configuration with more seeds, then to the first. If
+    fewer than two can be compared, the configuration with the most seeds is returned.
     """
     order = list(dict.fromkeys(finished["configuration"]))
     count = finished["configuration"].value_counts()

@@ -75,7 +75,7 @@ class Verdict:
 
     @property
     def primary(self) -> str:
-        """The name of the estimate with the verdict: at equal x or, if most of the range is not common, ACC at the best q."""
+        """The name of the estimate with the verdict: at equal x, or ACC at the best strength if little of x is common."""
         return "at_equal_x" if self.at_equal_x and (self.common >= LEAST_COMMON or not self.best_acc) else "best_acc"
 
     @property

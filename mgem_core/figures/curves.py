@@ -84,7 +84,7 @@ def subtitle(curves: pd.DataFrame, view: View) -> str:
 register(
     Figure(
         "curves",
-        "Frontier over all strengths",
+        "Frontier at recorded steps",
         data,
         tidy=tidy,
         screen=screen,

@@ -6,7 +6,8 @@ from mgem_core.errors import UsageError
 from mgem_core.figures._latex import escape
 from mgem_core.figures.page import Page
 
-LETTER = re.compile(r"([gĝ])_([a-z])(?![a-z])")  # of the paper, in captions: g_s
+MATHEMATICS = re.compile(r"(⟨[^⟨⟩]+⟩|[gĝ]_[a-z](?![a-z]))")  # in captions: ⟨g_s,z⟩ and g_s
+TEX = {"⟨": r"\langle ", "⟩": r" \rangle", "ĝ": r"\hat{g}"}
 
 
 def latex_figure(picture: str, page: Page, described: str, label: str) -> str:
@@ -38,8 +39,7 @@ def _is_balanced(mathematics: str) -> bool:
 
 
 def escape_words(words: str) -> str:
-    """Escape words in which g_s and ĝ_s are the paper's letters."""
-    pieces = LETTER.split(words)
-    texts = [escape(piece) for piece in pieces[::3]]
-    letters = [f"${'g' if g == 'g' else escape(g)[1:-1]}_{i}$" for g, i in zip(pieces[1::3], pieces[2::3], strict=True)]
-    return "".join(part for pair in zip(texts, [*letters, ""], strict=True) for part in pair).replace("$$", " ")
+    """Escape words in which g_s, ĝ_s and their inner products are mathematics."""
+    parts = MATHEMATICS.split(words)
+    texts = [f"${part.translate(str.maketrans(TEX))}$" if i % 2 else escape(part) for i, part in enumerate(parts)]
+    return "".join(texts).replace("$$", " ")

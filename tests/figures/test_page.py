@@ -52,7 +52,7 @@ def test_latex_figure_includes_the_file_of_the_pdf(store, name, columns):
         ("costs 5 $", r"costs 5 \$"),
         ("} \\end{figure} \\input{x}", r"\} \textbackslash{}end\{figure\} \textbackslash{}input\{x\}"),
         ("two\n\nparagraphs", "two paragraphs"),
-        ("⟨g_s,z⟩ ± 1 and ĝ_s", r"$\langle g_s$,z$\rangle$ $\pm$ 1 and $\hat{g}_s$"),
+        ("⟨g_s,z⟩ ± 1 and ĝ_s", r"$\langle g_s,z \rangle$ $\pm$ 1 and $\hat{g}_s$"),
     ],
 )
 def test_caption_is_text_with_mathematics(words, expected):
