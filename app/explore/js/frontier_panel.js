@@ -102,8 +102,9 @@ function drawCurves(lens, { chosen, used, lines = [], rules = [] }, width, measu
   const usedAt = showsUsed ? plot.place([pointAt(used.family, used.q, lens.view, lens.R).mean])[0] : [NaN, NaN];
   moveTo(parts.used, usedAt);
   drawRules(lens, found, [kneeAt, usedAt]);
-  drawMeasured(lens, measured);
-  drawNote(lens, chosen, measured, { knee, showsUsed });
+  const shown = measured.filter(({ at }) => state.measured || !chosen || plot.contains(at));
+  drawMeasured(lens, shown);
+  drawNote(lens, chosen, shown, { knee, showsUsed });
   const label = chosen ? `Frontiers over the strength, ${name} chosen` : "Points measured along trained runs";
   plot.svg.setAttribute("aria-label", `${label}: ${axisTitles(state).join("; ")}`);
 }

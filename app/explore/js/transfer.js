@@ -37,7 +37,7 @@ function chooseNearest(lens, event) {
 export function drawTransfer(lens, points, width) {
   const { parts: { transfer, replay }, state, data } = lens, chosen = chosenLines(points, state);
   const chosenKey = points.find((point) => isChosenPoint(point, state))?.key;
-  const shownState = [data.tasks, isLoading(lens), state.isolated, replay.timer];
+  const shownState = [data.tasks, isLoading(lens), state.isolated, state.trigger, replay.timer];
   if (!hasChanged(transfer, [points, width, ...shownState, chosenKey, ...chosen])) return;
   const shown = shownPoints(points), rest = shown.filter(({ isCollapsed }) => !isCollapsed);
   drawReplay(lens, points);
@@ -45,7 +45,7 @@ export function drawTransfer(lens, points, width) {
   setText(transfer.empty, sentence);
   transfer.empty.hidden = !sentence;
   transfer.plot.svg.toggleAttribute("hidden", Boolean(sentence));
-  setText(transfer.note, sentence ? "" : noteOf(points));
+  setText(transfer.note, sentence ? "" : noteOf(points, state));
   if (sentence) return;
   // While training is replayed, the axes hold all tasks and do not move.
   const inRange = replay.timer ? everyTask(lens) : rest.length ? rest : shown;
@@ -91,12 +91,15 @@ function emptySentence({ data, state, options }, shown) {
   return shown.length ? "" : `No run has learned task ${state.after} yet.`;
 }
 
-function noteOf(points) {
+function noteOf(points, { trigger }) {
   const total = points.reduce((most, one) => Math.max(most, one.total), 0);
   const counted = points.filter(({ isShared }) => isShared).map((one) => one.counted);
   const complete = counted.length ? Math.max(...counted) : 0;
   const seeds = complete ? `trained runs, ${complete} of ${total} seeds` : "trained runs, no complete seed yet";
   const hollow = points.some(({ isActive }) => isActive) ? " · hollow: not all seeds" : "";
   const collapsed = points.some(({ isCollapsed }) => isCollapsed) ? " · ▽ collapsed, or far from the others" : "";
-  return `${seeds} · bars: standard error${collapsed}${hollow}`;
+  const restricted = points.map(({ configuration }) => configuration.trigger).filter(Boolean);
+  const isOther = restricted.length && !restricted.includes(trigger);
+  const convention = trigger === "always" ? "restricted only on conflict" : "restricted at every step";
+  return `${seeds}${isOther ? `, ${convention}` : ""} · bars: standard error${collapsed}${hollow}`;
 }

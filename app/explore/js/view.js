@@ -107,7 +107,7 @@ function drawAnswers({ parts, options }, answers) {
 
 function drawTransferOnce(lens, points, width) {
   const { state, data } = lens, before = lens.drawnTransfer ?? [];
-  const chosen = [state.after, state.isolated, state.moduleOf, state.splits, state.solver, state.q];
+  const chosen = [state.after, state.isolated, state.trigger, state.moduleOf, state.splits, state.solver, state.q];
   const drawn = [points, width, isLoading(lens), data.progress?.isActive, ...chosen];
   if (drawn.every((value, i) => value === before[i])) return;
   lens.drawnTransfer = drawn;

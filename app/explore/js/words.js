@@ -87,6 +87,7 @@ function trainedInWords({ state }, points) {
   if (!point.seeds) return point.isActive ? "Runs with these settings are training or waiting." : "";
   const value = ({ mean, error }) => `${signedText(mean, 1)}${error === null ? "" : ` ± ${error.toFixed(1)}`}`;
   const accuracies = `ACC ${value(point.acc)} %, FWD ${value(point.fwd)} %, BWD ${value(point.bwd)}`;
-  const error = point.seeds > 1 ? "± standard error, " : "";
-  return `Trained with these settings: ${accuracies} (${error}${plural(point.seeds, "seed")}).`;
+  const error = point.seeds > 1 ? "± standard error, " : "", at = [point.x?.mean, point.y?.mean];
+  const own = at.every(Number.isFinite) ? ` Along these runs: ${productsInWords(state, at)}.` : "";
+  return `Trained with these settings: ${accuracies} (${error}${plural(point.seeds, "seed")}).${own}`;
 }
