@@ -29,7 +29,9 @@ class Network:
     # The smallest height and width of an image in pixels. A batch of one such image can be learned, for which a batch norm
     # needs more than one value per channel.
     smallest_side: int = 1
-    images_per_pass: int = 1024  # images per pass when it is tested or probed; perf/evaluation.py measures which is fastest
+    # Images per pass when the network is tested or, if it has no batch norms, probed (see `training/evaluation.py`). It
+    # affects nothing but the speed; perf/evaluation.py measures which is fastest.
+    images_per_pass: int = 1024
     packages: tuple[str, ...] = ()  # libraries other than torch, whose versions are part of the key
 
     def fits(self, shape: Shape) -> bool:

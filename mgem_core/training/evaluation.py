@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 from torch import nn
 
 from mgem_core.config import RunConfig
-from mgem_core.gradients.rows import Gradient, full_gradient, logits
+from mgem_core.gradients.rows import BATCH_NORMS, Gradient, full_gradient, logits
 from mgem_core.networks import NETWORKS
 from mgem_core.randomness import rng
 from mgem_core.streams._stream import Batch, Stream
+
+NORMALISED_TOGETHER = 256  # images, at most, that a batch norm normalises together when a true gradient is measured
 
 
 class Evaluation:
@@ -29,7 +32,7 @@ class Evaluation:
         network.eval()
         images = getattr(self.stream.tasks[task], part)
         correct, is_finite = torch.zeros((), device=self.stream.device), torch.ones((), device=self.stream.device)
-        for batch in self._passes(task, part, images):
+        for batch in self._passes(task, part, images, NETWORKS[self.config.network].images_per_pass):
             answers = logits(network, batch.x)
             is_finite *= answers.isfinite().all()
             if batch.mask is not None:
@@ -42,9 +45,18 @@ class Evaluation:
         return float(100 * right / len(images))
 
     def true_gradient(self, network: nn.Module, task: int) -> Gradient:
-        """Return the gradient on the training set of a task, or on a fixed random sample of a large one."""
+        """Return the gradient on the training set of a task, or on a fixed random sample of a large one.
+
+        With batch norms it depends on which images are normalised together: the seed divides them at random into the fewest
+        passes of at most NORMALISED_TOGETHER images, of equal size. Without, the size of a pass only decides its speed.
+        """
         images = self._probed_images(task)
-        return full_gradient(network, self._passes(task, "train", images), len(images))
+        part, size = "train", NETWORKS[self.config.network].images_per_pass
+        if any(isinstance(layer, BATCH_NORMS) for layer in network.modules()):
+            images = rng(self.config.seed, "normalised together", task).permutation(images)
+            passes = math.ceil(len(images) / NORMALISED_TOGETHER)
+            part, size = "train, in passes", math.ceil(len(images) / passes)
+        return full_gradient(network, self._passes(task, part, images, size), len(images))
 
     def _probed_images(self, task: int) -> NDArray[np.int64]:
         images, samples = self.stream.tasks[task].train, self.config.probe_samples
@@ -52,7 +64,7 @@ class Evaluation:
             images = images[np.sort(rng(self.config.seed, "probe", task).choice(len(images), samples, replace=False))]
         return images
 
-    def _passes(self, task: int, part: str, images: NDArray[np.int64]) -> Iterator[Batch]:
-        for batch in self.stream.passes(task, part, images, NETWORKS[self.config.network].images_per_pass):
+    def _passes(self, task: int, part: str, images: NDArray[np.int64], size: int) -> Iterator[Batch]:
+        for batch in self.stream.passes(task, part, images, size):
             self.check_cancelled()
             yield batch

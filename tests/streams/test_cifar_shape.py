@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mgem_core import RunConfig, run
+from mgem_core import RunConfig, networks, run
 from mgem_core.events import Finished, Probed, TaskLearned
+from mgem_core.gradients.rows import flatten
 from mgem_core.networks import NETWORKS
 from mgem_core.streams import BENCHMARKS, Benchmark
 from mgem_core.streams._stream import Stream, Task
-from mgem_core.training import engine
+from mgem_core.training import engine, evaluation
 
 SHAPE, TRAIN, TEST = (3, 32, 32), 20, 4  # few, because probes and tests pass all of them through the networks
 
@@ -91,3 +92,33 @@ def test_network_sets_the_images_per_pass(monkeypatch):
     monkeypatch.setitem(NETWORKS, "mlp", replace(NETWORKS["mlp"], images_per_pass=16))
     finished(network="mlp")
     assert max(passes) == 16
+
+
+def true_gradient(network, monkeypatch, images_per_pass=64, seed=0, task=0):
+    monkeypatch.setitem(NETWORKS, network, replace(NETWORKS[network], images_per_pass=images_per_pass))
+    module = networks.build(network, SHAPE, 10, seed=0, width=1 / 16)
+    config = RunConfig(benchmark="noise", network=network, seed=seed)
+    return flatten(evaluation.Evaluation(config, open_stream(2, 0)).true_gradient(module, task))
+
+
+@pytest.mark.parametrize("network", ["conv5", "resnet18", "alexnet"])
+def test_true_gradients_do_not_depend_on_the_images_per_pass(network, monkeypatch):
+    few, many = (true_gradient(network, monkeypatch, images_per_pass=size) for size in (3, 64))
+    assert float((few - many).norm() / many.norm()) < 1e-5
+
+
+def test_batch_norm_normalises_passes_of_equal_size_in_random_order(monkeypatch):
+    sizes, build = [], evaluation.full_gradient
+
+    def measured(network, chunks, samples):
+        batches = list(chunks)
+        sizes.append([len(batch.y) for batch in batches])
+        assert all(len(batch.y.unique()) == 2 for batch in batches)
+        return build(network, batches, samples)
+
+    monkeypatch.setattr(evaluation, "full_gradient", measured)
+    monkeypatch.setattr(evaluation, "NORMALISED_TOGETHER", 8)  # of 20 images
+    one, again, other = (true_gradient("conv5", monkeypatch, seed=seed) for seed in (0, 0, 1))
+    assert sizes == [[7, 7, 6]] * 3
+    assert (one == again).all()
+    assert not (one - other).norm() < 1e-3 * one.norm()
