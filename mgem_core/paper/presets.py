@@ -97,7 +97,7 @@ _BUILT_IN: dict[str, Preset] = {
 
 _CIFAR = {"benchmark": "split-cifar100", "validation": VALIDATION}
 _SHORT_CIFAR = {**_CIFAR, "tasks": 3, "iterations": 20, "memory": 32, "lr": 0.003, "probe_every": 0}
-# Probes use all training images of a task. Every step is restricted, as in the paper's equations: with GEM's own trigger,
+# Probes use all training images of a task. Every step is restricted, with a floor in the dual: with GEM's own trigger,
 # all strengths give the same point where no restriction is violated.
 _TWO_TASKS = {"benchmark": "split-cifar100", "tasks": 2, "probe_samples": 2500, "trigger": "always"}
 _SHORT_TEN = {"benchmark": "split-cifar100-10", "tasks": 2, "iterations": 10, "memory": 16, "probe_every": 0}

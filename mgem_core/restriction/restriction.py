@@ -45,7 +45,7 @@ CONVENTIONS: dict[str, Convention] = {  # the first is the default
     ),
     "every-step": Convention(
         "every step",
-        "Restrict every step, also without a conflict, and use z as solved: the floor of the paper's dual problem.",
+        "Restrict every step, also without a conflict, with a floor in the dual, and use z as solved.",
         {"trigger": "always", "step_length": "free"},
     ),
     "equal-length": Convention(

@@ -19,7 +19,7 @@ export function axisTitles({ axes, pair: [s, t] }) {
 // The conventions of mgem_core/restriction/restriction.py.
 export const CONVENTIONS = {
   "on-conflict": { title: "only on conflict (GEM’s code)", fields: { trigger: "violation", step_length: "free" } },
-  "every-step": { title: "every step (the paper’s dual)", fields: { trigger: "always", step_length: "free" } },
+  "every-step": { title: "every step (a floor in the dual)", fields: { trigger: "always", step_length: "free" } },
   "equal-length": {
     title: "every step, equal length (same curves per ‖z‖)",
     fields: { trigger: "always", step_length: "gradient" },
