@@ -109,7 +109,8 @@ def draw(name: str, version: int, view: View) -> Drawn:
     data = figure.data(selection)
     subtitle = re.sub("<.*?>", "", figure.subtitle(data, view))
     rows = selection.runs_to_compare()
-    verdicts = paired.compare(rows, aggregate.default_baseline(rows)) if about.has_lines else []
+    other_axes = aggregate.OTHER_AXES[view.axes]
+    verdicts = paired.compare(rows, aggregate.default_baseline(rows), other_axes) if about.has_lines else []
     return Drawn(cast("PlainFigure", figure.screen(data, view)), subtitle, verdicts)
 
 
@@ -128,7 +129,7 @@ def show_published(name: str) -> None:
         components.show_plot(plain, name, f"{figure.title}: {subtitle}", revision=view.axes, height=height)
     st.caption(escape_markdown(f"{subtitle}. Ours: {scale_in_words(published.read(name)[0])}."))
     show_export_menu(name, view)
-    show_verdicts(verdicts)
+    show_verdicts(verdicts, view.axes)
 
 
 def show_export_menu(name: str, view: View) -> None:
@@ -163,7 +164,7 @@ def _choose_axes(name: str) -> Axes:
     return axes or "unit"
 
 
-def show_verdicts(verdicts: list[Verdict]) -> None:
+def show_verdicts(verdicts: list[Verdict], axes: Axes) -> None:
     """Show a sentence and a row of a table for each comparison with GEM."""
     if not verdicts:
         return
@@ -173,7 +174,7 @@ def show_verdicts(verdicts: list[Verdict]) -> None:
         return
     with st.expander("All differences"):
         st.markdown("\n".join(f"- {escape_markdown(paired.in_words(verdict))}" for verdict in verdicts))
-        st.markdown(differences_table(verdicts))
+        st.markdown(differences_table(verdicts, axes))
 
 
 def show_run_buttons(name: str) -> None:

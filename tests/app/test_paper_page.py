@@ -1,6 +1,7 @@
 """The page Paper, without a browser."""
 
 import json
+import shutil
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -11,12 +12,14 @@ from streamlit.testing.v1 import AppTest
 from trained_store import SPEC, trained_store
 
 from mgem_core import RunConfig
+from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.estimate import Estimate
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import samples
 from mgem_core.figures.paper_findings import figure_finding
 from mgem_core.paper import claims, published
 from mgem_core.paper.claims import Claim, Deciding, Finding
+from mgem_core.paper.claims.evidence import FOLDER
 from mgem_core.paper.presets import PRESETS, Preset
 from mgem_core.paper.tables import FIGURES, SEEDS, STRENGTHS, TABLES, sweep_of
 from mgem_core.streams import Benchmark
@@ -264,6 +267,13 @@ def test_figures_are_drawn_from_published_results(store, shipped, tmp_path):
     raw = next(one for one in page.button_group if one.key == "axes of figure-2")
     raw.set_value("raw").run()
     assert not page.exception
+
+
+def test_differences_of_figure_2_are_known_on_the_other_axes(shipped):
+    shutil.copy(FOLDER / "figure-2.jsonl", shipped)
+    unit, raw = (paper_figures.draw("figure-2", 0, View(axes=axes)).verdicts for axes in ("unit", "raw"))
+    assert [one.other_axes for one in (*unit, *raw)] == ["raw"] * len(unit) + ["unit"] * len(unit)
+    assert [one.at_equal_x for one in unit] == [one.at_equal_x_other for one in raw]
 
 
 def test_images_of_domains_are_read_on_request(store, monkeypatch):
