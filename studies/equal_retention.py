@@ -1,10 +1,12 @@
 """Measure whether finer restrictions learn more at equal retention: GEM is recorded, and the lens solves every line there.
 
-`python -m studies.equal_retention` writes the study "equal-retention" and prints it as a table of docs/comparisons.md; it
-takes about five minutes.
+`python -m studies.equal_retention` writes the studies "equal-retention" and "small-margins", and prints the tables of
+docs/comparisons.md; it takes about five minutes. The recordings that come with the tool are used, too.
 """
 
-from typing import Any, get_args
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +15,12 @@ from mgem_core import RunConfig, networks, run
 from mgem_core.analysis import paired
 from mgem_core.analysis.significance import Estimate
 from mgem_core.events import Snapped
-from mgem_core.lens.answers import answers
+from mgem_core.lens.lines import GEM, Line
 from mgem_core.lens.recordings import Recording
-from mgem_core.lens.steps import Steps, steps_of
+from mgem_core.lens.seed_curves import LARGEST_MARGIN, Floats, Pair, pairs_of, seed_curves, strength_grid
+from mgem_core.paper.presets import EXAMPLE
+from mgem_core.paper.published import example
 from mgem_core.paper.published.studies import write_study
-from mgem_core.restriction.restriction import Restriction, Trigger
 from mgem_core.text import signed
 
 BENCHMARKS = ("mnist5k-permutations", "mnist5k-rotations", "mnist5k-split")
@@ -31,53 +34,78 @@ RECORDED = {
     "snap_every": 4,
     "snap_splits": 6,
 }
-LINES: dict[str, dict[str, Any]] = {
-    "GEM": {},
-    **{f"d-mGEM({splits})": {"splits": splits} for splits in (2, 3, 6)},
-    "p-mGEM(layers)": {"modules": "layers"},
-    "md-GEM(layers,2)": {"modules": "layers", "splits": 2},
-}
-STRENGTHS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 4.5, 6.5, 10.0, 14.0, 20.0, 32.0)
+LINES = (
+    GEM,
+    *(Line(f"d-mGEM({splits})", splits=splits) for splits in (2, 3, 6)),
+    Line("p-mGEM(layers)", modules="layers"),
+    Line("md-GEM(layers,2)", modules="layers", splits=2),
+)
+FLOORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 4.5, 6.5, 10.0, 14.0, 20.0, 32.0)
+# With a margin, a step without conflict is unchanged, so both triggers are the same.
+RESTRICTIONS = (("dual-floor", "violation"), ("dual-floor", "always"), ("margin", "always"))
 
 
-def recorded_steps(benchmark: str, seed: int) -> Steps:
-    """Return the recorded steps of the second task."""
+def record(benchmark: str, seed: int) -> Recording:
+    """Train GEM and return its recorded steps."""
     config = RunConfig(benchmark=benchmark, seed=seed, **RECORDED)
     info = config.benchmark_info
     layers = tuple(networks.layers(config.network, info.shape, info.classes))
     snapshots = tuple(event for event in run(config) if isinstance(event, Snapped))
-    return steps_of(Recording(f"seed {seed}", layers, snapshots, config.split_by), 1)
+    return Recording(f"seed {seed}", layers, snapshots, config.split_by)
 
 
-def points(steps: list[Steps], trigger: Any) -> pd.DataFrame:
-    """Return ⟨g_s,z⟩/‖z‖ and ⟨g_t,z⟩/‖z‖ per line, strength and seed: means over the recorded steps."""
-    rows = []
-    for line, fields in LINES.items():
-        settings = [Restriction(strength=strength, trigger=trigger, **fields) for strength in STRENGTHS]
-        for seed, of_seed in enumerate(steps):
-            x, y, _ = (values.mean(axis=1) for values in answers(of_seed, settings).on_axes("unit", 0))
-            rows += [{"line": line, "seed": seed, "q": q, "x": a, "y": b} for q, a, b in zip(STRENGTHS, x, y, strict=True)]
-    return pd.DataFrame(rows).assign(is_finished=True, acc=np.nan, fwd=np.nan, bwd=np.nan)
+def points(recordings: Sequence[Recording], kind: str, trigger: str, share: float) -> pd.DataFrame:
+    """Return ⟨g_s,z⟩ and ⟨g_t,z⟩ per ‖z‖ and raw, for each line, strength and seed: means over the recorded steps.
+
+    Margins are those of the lens, from 0 to LARGEST_MARGIN times the median ‖g_s‖²; `share` is the part of this range.
+    """
+    used = {"strength": 0.0, "strength_kind": kind, "trigger": trigger}
+    asked, pairs = [replace(one, used={**one.used, **used}) for one in recordings], pairs_of(recordings)
+    strengths = np.array(FLOORS) if kind == "dual-floor" else strength_grid(asked)
+    strengths = strengths[strengths <= share * strengths[-1]]
+    unit, raw = (curves_on(asked, strengths, pairs, axes) for axes in ("unit", "raw"))
+    indices = np.indices(unit.shape[:3]).reshape(3, -1)
+    columns = {"line": np.array([line.name for line in LINES])[indices[0]], "seed": indices[1], "q": strengths[indices[2]]}
+    products = np.concatenate([unit, raw], axis=3).reshape(-1, 4).T
+    columns |= dict(zip(("x", "y", "x_other", "y_other"), products, strict=True))
+    return pd.DataFrame(columns).assign(is_finished=True, acc=np.nan, fwd=np.nan, bwd=np.nan)
+
+
+def curves_on(recordings: Sequence[Recording], strengths: Floats, pairs: Sequence[Pair], axes: str) -> Floats:
+    return seed_curves(recordings, LINES, strengths, pairs, axes)[..., :2]
 
 
 def main() -> None:
-    print("| line | trigger | permutations | rotations | split |\n|---|---|---|---|---|")
-    steps = {benchmark: [recorded_steps(benchmark, seed) for seed in SEEDS] for benchmark in BENCHMARKS}
+    recorded = {benchmark: [record(benchmark, seed) for seed in SEEDS] for benchmark in BENCHMARKS}
+    recorded[EXAMPLE] = [*example.recordings()]
     rows = []
-    for trigger in get_args(Trigger):
-        verdicts = [paired.compare(points(steps[benchmark], trigger), "GEM") for benchmark in BENCHMARKS]
-        for of_line in zip(*verdicts, strict=True):
-            print(f"| {of_line[0].line} | {trigger} | {' | '.join(map(_cell, of_line))} |")
-            cases = zip(BENCHMARKS, of_line, strict=True)
-            rows += [{"line": one.line, "trigger": trigger, "benchmark": name, **_result(one)} for name, one in cases]
+    print(f"| line | restriction | {' | '.join(recorded)} |\n|---|---|{'---|' * len(recorded)}")
+    for kind, trigger in RESTRICTIONS:
+        rows += compare(recorded, kind, trigger, 1.0)
+    small = compare(recorded, "margin", "always", 1 / LARGEST_MARGIN)
     write_study("equal-retention", "python -m studies.equal_retention", rows)
+    write_study("small-margins", "python -m studies.equal_retention", small)
 
 
-def _result(verdict: paired.Verdict) -> dict[str, Any]:
+def compare(recorded: dict[str, list[Recording]], kind: str, trigger: str, share: float) -> list[dict[str, Any]]:
+    """Compare all lines with GEM, print the rows of the table, and return the results."""
+    verdicts = [paired.compare(points(of, kind, trigger, share), "GEM") for of in recorded.values()]
+    rows = []
+    for of_line in zip(*verdicts, strict=True):
+        print(f"| {of_line[0].line} | {kind}, {trigger} | {' | '.join(map(_cell, of_line))} |", flush=True)
+        rows += [_result(one, name, kind, trigger) for name, one in zip(recorded, of_line, strict=True)]
+    return rows
+
+
+def _result(verdict: paired.Verdict, benchmark: str, kind: str, trigger: str) -> dict[str, Any]:
     """Return the difference from GEM in percent; without one, the lines have no common range of ⟨g_s,z⟩."""
-    found = verdict.at_equal_x
-    numbers = found._asdict() if found else dict.fromkeys(Estimate._fields)
-    return {**numbers, "interpolation": verdict.interpolation, "not_rising": verdict.not_rising}
+    unknown = dict.fromkeys(Estimate._fields)
+    found, raw = (one._asdict() if one else unknown for one in (verdict.at_equal_x, verdict.at_equal_x_other))
+    return {
+        **{"line": verdict.line, "strength_kind": kind, "trigger": trigger, "benchmark": benchmark, **found},
+        **{"interpolation": verdict.interpolation, "not_rising": verdict.not_rising},
+        **{f"raw_{name}": raw[name] for name in ("mean", "low", "high")},
+    }
 
 
 def _cell(verdict: paired.Verdict) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from mgem_core.figures.paper_table import PAPER, SHIPPED, entries
 from mgem_core.paper import claims, published
-from mgem_core.paper.claims.evidence import MNIST, results
+from mgem_core.paper.claims.evidence import MNIST, compare_lines, results
 from mgem_core.paper.differences import row_differences
 from mgem_core.paper.selection import published_results
 from mgem_core.paper.tables import MEASURES, TABLES, VALIDATION, Scale
@@ -138,6 +138,16 @@ def strengths() -> list[str]:
     return markdown(["method", *(f"{title}: q = {tried}" for title in MNIST.values())], rows)
 
 
+def figure_2() -> list[str]:
+    """Return by how much each line of Figure 2 differs from GEM at equal retention, per ‖z‖ and on raw axes."""
+    rows = []
+    for one in compare_lines("figure-2"):
+        found = (one.at_equal_x, one.at_equal_x_other)
+        texts = [f"{signed(e.mean, 3)} ({signed(e.low, 3)} to {signed(e.high, 3)})" if e else MISSING for e in found]
+        rows.append([one.line, f"**{texts[0]}**" if one.significant else texts[0], texts[1]])
+    return markdown(["learned at equal retention minus GEM, %", "per ‖z‖", "raw"], rows)
+
+
 def all_claims() -> list[str]:
     """Return every claim with its verdict, the paper's evidence and what we find."""
     lines: list[str] = []
@@ -159,6 +169,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "minus-gem": minus_gem,
     "rates": rates,
     "strengths": strengths,
+    "figure-2": figure_2,
     "claims": all_claims,
 }
 

@@ -14,11 +14,14 @@ from mgem_core.figures.published_selection import select_published
 from mgem_core.figures.samples import installed_domains
 from mgem_core.paper import published
 from mgem_core.paper.claims.evidence import listed, span
-from mgem_core.paper.claims.frontier import differences, in_words
+from mgem_core.paper.claims.frontier import differences, in_words, range_in_words
 from mgem_core.paper.tables import FIGURES, Scale
 from mgem_core.text import pluralize
 
-COMPARED = {"at_equal_x": ("Learning at equal retention", " %"), "best_acc": ("ACC at the best strength", " points")}
+COMPARED = {
+    "at_equal_x": ("Learning at equal retention per ‖z‖", " %"),
+    "best_acc": ("ACC at the best strength", " points"),
+}
 COSTS = {"seconds_per_step": "time", "peak_memory_mb": "peak memory"}
 
 
@@ -50,9 +53,23 @@ def lines_in_words(verdicts: Sequence[paired.Verdict]) -> str:
         if tested:
             found = differences(tested, name).assign(significant=[one.significant for one in tested])
             texts.append(f"{what} minus that of {tested[0].baseline} is {in_words(found, unit)}")
+            if name == "at_equal_x" and (other := on_other_axes(tested)):
+                texts.append(other)
     if not texts:
         return "Lines cannot be compared, because results are missing."
     return f"{'; '.join(texts)}, in {pluralize(len(verdicts[0].seeds), 'seed')}."
+
+
+def on_other_axes(verdicts: Sequence[paired.Verdict]) -> str:
+    """Give the range of the differences on the other axes, and name the lines whose difference has the other sign there."""
+    found = differences(verdicts, "at_equal_x_other")
+    if found.empty:
+        return ""
+    pairs = [(one.line, one.at_equal_x, one.at_equal_x_other) for one in verdicts]
+    changed = [line for line, one, other in pairs if one and other and one.mean * other.mean < 0]
+    axes = "on raw axes" if verdicts[0].other_axes == "raw" else "per ‖z‖"
+    signs = f", where the sign of {listed(changed)} changes" if changed else ""
+    return f"{axes} it is {range_in_words(found, ' %')}{signs}"
 
 
 def costs_in_words(rows: pd.DataFrame, baseline: str = "GEM") -> str:

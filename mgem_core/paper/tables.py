@@ -283,9 +283,10 @@ FIGURES: dict[str, PaperFigure] = {  # the keys also name the presets and the fi
         "gradients, whose mean is ĝ₁; a direction must agree with both, which leaves a smaller set.",
     ),
     "figure-2": PaperFigure(
-        "Figure 2 · Keeping and learning, step by step",
+        "Figure 2 · Keeping and learning at GEM's steps",
         "How much the update z keeps of the old task, ⟨g_s,z⟩, against how much it learns of the new one, ⟨g_t,z⟩: a line "
-        "per method, a point per memory strength, averaged over steps of task 2 on Split CIFAR100.",
+        "per method, a point per memory strength, averaged over steps of task 2 on Split CIFAR100. In the paper, each "
+        "method follows its own run; ours are all solved at GEM's steps, which were recorded in runs of GEM.",
         "frontier",
         has_axes=True,
     ),

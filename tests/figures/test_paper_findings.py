@@ -5,6 +5,8 @@ import json
 import pandas as pd
 import pytest
 
+from mgem_core.analysis import paired
+from mgem_core.analysis.significance import Estimate
 from mgem_core.figures import paper_findings
 from mgem_core.figures.paper_findings import costs_in_words, figure_finding, lines_in_words, table_finding
 from mgem_core.figures.paper_table import Entry
@@ -64,6 +66,21 @@ def test_finding_follows_the_published_results(tmp_path, monkeypatch):
 
 def test_lines_without_shared_seeds_are_not_compared():
     assert lines_in_words([]) == "Lines cannot be compared: they share 0 seeds."
+
+
+def verdict(line, unit, raw):
+    unknown = dict.fromkeys(paired.ESTIMATES)
+    found = {name: Estimate(mean, mean - 1, mean + 1, 0.5, 4, 1.0) for name, mean in (("unit", unit), ("raw", raw))}
+    known = {"at_equal_x": found["unit"], "at_equal_x_other": found["raw"]}
+    return paired.Verdict(line, "GEM", (0, 1, 2, 3), **{**unknown, **known})
+
+
+def test_differences_on_both_axes_are_given_and_changed_signs_named():
+    found = lines_in_words([verdict("A", -0.9, 0.1), verdict("B", 0.2, 0.3)])
+    assert "per ‖z‖ minus that of GEM is not significant for A and B (−0.9 to +0.2 %" in found
+    assert "on raw axes it is +0.1 to +0.3 %" in found
+    assert "the sign of A changes" in found
+    assert "changes" not in lines_in_words([verdict("B", 0.2, 0.3)])
 
 
 def entries(*values):

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from mgem_core.paper import claims
-from mgem_core.paper.claims import accuracy, evidence, solver, strength, theory
+from mgem_core.paper.claims import accuracy, evidence, frontier, solver, strength, theory
 from mgem_core.paper.claims.evidence import FOLDER, judge, listed, span
 from mgem_core.paper.published import studies
 from mgem_core.paper.tables import FIGURES, TABLES
@@ -61,7 +61,7 @@ def test_verdicts_of_the_published_results():
     assert found == {
         "backward_transfer": "partly reproduced",
         "raises_acc": "partly reproduced",
-        "better_frontier": "not reproduced",
+        "better_frontier": "partly reproduced",
         "mgem_beats_gem": "not reproduced",
         "approx_time": "partly reproduced",
         "approx_beats_gem": "not reproduced",
@@ -117,6 +117,43 @@ def test_other_accuracies_give_another_verdict_and_sentence(folder):
     assert after.deciding.shown_in == "table-1-rotations"
     change_runs(folder / "table-1-permutations.jsonl", raise_finer)
     assert accuracy.mgem_beats_gem().verdict == "reproduced"
+
+
+def test_searched_settings_are_stated(folder):
+    def change_rate(line):
+        if line["label"] == "d-mGEM(2)":
+            line["config"]["lr"] = 0.7
+
+    before = accuracy.mgem_beats_gem().sentences[-1]
+    assert "0.03 (q = 0.3) and 0.1 (q = 0, 0.3, 1, 3) for GEM and 0.1 (q = 0, 0.3, 1, 3) for d-GEM, m-GEM" in before
+    change_runs(folder / "table-1-rotations.jsonl", change_rate)
+    assert "0.7 (q = 0, 0.3, 1, 3) for d-GEM and" in accuracy.mgem_beats_gem().sentences[-1]
+
+
+@pytest.mark.parametrize("kind", ["dual-floor", "margin"])
+def test_floors_and_margins_decide_about_the_frontier(folder, kind):
+    def raise_lines(row):
+        if row["strength_kind"] == kind and row["mean"] is not None:
+            row.update(mean=row["mean"] + 50, low=row["low"] + 50, high=row["high"] + 50, p=1e-9)
+
+    change_study(folder, "equal-retention", raise_lines)
+    found = frontier.better_frontier()
+    assert found.verdict == "partly reproduced"
+    assert int(found.deciding.value.split()[0]) > 10
+
+
+def test_equal_retention_is_known_for_floors_and_margins_on_all_recordings():
+    study = studies.read_study("equal-retention")
+    assert set(study["benchmark"]) == {*frontier.RECORDED}
+    known = study.dropna(subset=["mean"])
+    assert known.groupby(["strength_kind", "trigger"])["benchmark"].nunique().to_dict() == {
+        ("dual-floor", "always"): 4,
+        ("dual-floor", "violation"): 4,
+        ("margin", "always"): 4,
+    }
+    floors = known[(known["strength_kind"] == "dual-floor") & (known["trigger"] == "always")]
+    margins = known[known["strength_kind"] == "margin"]
+    assert floors["mean"].abs().max() < margins["mean"].abs().max()
 
 
 def test_networks_that_learned_are_compared(folder):

@@ -82,13 +82,13 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "Proposition 2 for p-mGEM: its restrictions keep ⟨ĝ_s,z⟩ at least as large as those of GEM do.",
-        "A proof.",
+        "A proof for one past task; several are called a straightforward generalisation.",
         theory.proposition_2_modules,
         partial(experiments.proposition, "p-mGEM"),
     ),
     Claim(
         "Proposition 2 for d-mGEM: its restrictions keep ⟨ĝ_s,z⟩ at least as large as those of GEM do.",
-        "A proof.",
+        "A proof for one past task.",
         theory.proposition_2_splits,
         partial(experiments.proposition, "d-mGEM"),
     ),

@@ -10,7 +10,7 @@ from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.significance import Estimate, estimate
 from mgem_core.learners import METHOD_OF_FAMILY
 from mgem_core.paper import published
-from mgem_core.paper.selection import Result, published_results
+from mgem_core.paper.selection import Result, belongs, published_results
 from mgem_core.paper.tables import TABLES, Scale
 from mgem_core.text import signed
 
@@ -54,6 +54,15 @@ def judge(checks: Iterable[bool | None]) -> Verdict:
 def results(table: str, scale: Scale = "paper") -> dict[str, Result]:
     """Return the published result of each row of a table, by label. Rows without runs are left out."""
     return published_results(table, scale, FOLDER)
+
+
+def compared_settings(table: str, label: str) -> pd.DataFrame:
+    """Return a run of each configuration among which validation chose that of a row at the paper's scale."""
+    of, found, runs = TABLES[table], results(table)[label], published.read(table, FOLDER)[0]
+    [row] = [row for row in of.rows if row.label == label]
+    mine = runs[belongs(runs, of, "paper", row) & runs["seed"].isin(found.chosen_on) & runs["validation_acc"].notna()]
+    count = mine.groupby("configuration")["seed"].transform("nunique")
+    return mine[count == len(found.chosen_on)].drop_duplicates("configuration")
 
 
 def compare_lines(figure: str) -> list[paired.Verdict]:
