@@ -7,7 +7,7 @@ from mgem_core.figures._latex import escape
 from mgem_core.figures.page import Page
 
 MATHEMATICS = re.compile(r"(⟨[^⟨⟩]+⟩|[gĝ]_[a-z](?![a-z]))")  # in captions: ⟨g_s,z⟩ and g_s
-TEX = {"⟨": r"\langle ", "⟩": r" \rangle", "ĝ": r"\hat{g}"}
+TEX = str.maketrans({"⟨": r"\langle ", "⟩": r" \rangle", "ĝ": r"\hat{g}"})
 
 
 def latex_figure(picture: str, page: Page, described: str, label: str) -> str:
@@ -41,5 +41,5 @@ def _is_balanced(mathematics: str) -> bool:
 def escape_words(words: str) -> str:
     """Escape words in which g_s, ĝ_s and their inner products are mathematics."""
     parts = MATHEMATICS.split(words)
-    texts = [f"${part.translate(str.maketrans(TEX))}$" if i % 2 else escape(part) for i, part in enumerate(parts)]
+    texts = [f"${part.translate(TEX)}$" if i % 2 else escape(part) for i, part in enumerate(parts)]
     return "".join(texts).replace("$$", " ")
