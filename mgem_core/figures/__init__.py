@@ -17,12 +17,14 @@ from mgem_core.errors import UsageError
 from mgem_core.figures.page import LATEX_FIGURE, PICTURES, Page
 
 if TYPE_CHECKING:
-    import matplotlib.figure
     import pandas as pd
     import plotly.graph_objects as go
+    from matplotlib.figure import Figure as PrintedFigure
 
     from mgem_core.analysis.aggregate import View
     from mgem_core.figures.selection import Selection
+else:
+    PrintedFigure = Any  # in annotations, so that no figure imports matplotlib for them
 
 PlainFigure = dict[str, Any]  # a plotly figure as a dictionary: a list of traces, and the layout
 FORMATS = {  # name on the command line → title in menus
@@ -41,7 +43,7 @@ class Figure:
     data: Callable[[Selection], pd.DataFrame] | None = None
     tidy: Callable[[pd.DataFrame, View], pd.DataFrame] = lambda data, view: data  # the data for csv, json and parquet
     screen: Callable[[pd.DataFrame, View], PlainFigure | go.Figure] | None = None  # for html, and for pages
-    printed: Callable[[pd.DataFrame, View, Page], matplotlib.figure.Figure] | None = None  # for pictures; see _print.py
+    printed: Callable[[pd.DataFrame, View, Page], PrintedFigure] | None = None  # for pictures; see _print.py
     latex: Callable[[pd.DataFrame, View, str], str] | None = None  # a table; the string names the source
     subtitle: Callable[[pd.DataFrame, View], str] = lambda data, view: ""  # text next to the title on the page
     name_parts: Callable[[View], list[str]] = lambda view: []  # parts of file names, besides benchmark and task

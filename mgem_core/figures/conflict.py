@@ -1,22 +1,15 @@
 """Conflict at recorded steps by layer and step: the cosine of the batch gradient g and the memory gradient ĝ_s."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import Figure, _print, _recorded, register
+from mgem_core.figures import Figure, PrintedFigure, _print, _recorded, frontier, register
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import pair_title
 from mgem_core.lens.conflicts import layer_cosines
 from mgem_core.lens.steps import steps_of
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 ROOM, ROW = 10, 0.16  # layers that fit in a figure of the usual height; height of each further one, in inches
 MOST_TICKS = 6
@@ -47,7 +40,7 @@ def tidy(rows: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 @_print.printing()
-def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a heat map of layers, from top to bottom, and recorded steps, from left to right."""
     from matplotlib.figure import Figure
 
@@ -80,10 +73,6 @@ def subtitle(rows: pd.DataFrame, view: View) -> str:
     return f"{_recorded.title(rows)} · {pair_title(view)} · red: g and ĝ_s conflict"
 
 
-def name_parts(view: View) -> list[str]:
-    return ["mean-of-pairs" if view.pair is None else f"task{view.pair[0] + 1}-task{view.pair[1] + 1}"]
-
-
 register(
     Figure(
         "conflict",
@@ -92,7 +81,7 @@ register(
         tidy=tidy,
         printed=printed,
         subtitle=subtitle,
-        name_parts=name_parts,
+        name_parts=frontier.pair_parts,
         has_data=_recorded.has_data,
     )
 )
