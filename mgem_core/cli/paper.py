@@ -11,10 +11,10 @@ from typing import Any
 
 from mgem_core import UsageError
 from mgem_core.cli._page import add_page_options, read_page
+from mgem_core.errors import check_choice
 from mgem_core.figures import paper_differences
 from mgem_core.figures.paper_files import FORMATS, as_file, figure_file, figure_formats, figure_has_legend
 from mgem_core.figures.paper_table import PAPER, Entry, read_entries
-from mgem_core.figures.selection import check_choice
 from mgem_core.home import store_path
 from mgem_core.paper.selection import in_words
 from mgem_core.paper.tables import FIGURES, MEASURES, SCALES, TABLES

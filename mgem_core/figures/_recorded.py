@@ -10,11 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mgem_core.analysis.aggregate import NO_RESULT, View
-from mgem_core.errors import UsageError
+from mgem_core.errors import UsageError, check_choice
 from mgem_core.figures import PlainFigure, _points
 from mgem_core.figures._bundles import bundles_of, join_names
 from mgem_core.figures.page import Page
-from mgem_core.figures.selection import Selection, check_choice
+from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import LineStyle, family
 from mgem_core.lens.lines import GEM
 from mgem_core.lens.recorded_sweep import RecordedSweep, read_recorded
