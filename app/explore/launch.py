@@ -120,12 +120,12 @@ def _show_live_estimate(store: Store, configs: list[RunConfig], recordings: int)
     return _show_notes(before, configs)
 
 
-def show_estimate(store: Store, configs: list[RunConfig], recordings: int = 0) -> str:
+def show_estimate(store: Store, configs: list[RunConfig]) -> str:
     """Show the number of runs, their duration and what they record, and ask to confirm long or large sweeps.
 
     Return a sentence that says why they cannot be launched yet; empty if they can.
     """
-    expected = _estimate(store, configs, recordings)
+    expected = _estimate(store, configs, 0)
     _show_phrases(expected)
     return _show_notes(expected, configs)
 

@@ -17,7 +17,7 @@ from mgem_core.paper.presets import EXAMPLE, PRESETS
 FOLDER = Path(__file__).with_name("example")
 RUNS = "runs"  # name of the file with the trained runs, as in `published.read`
 REMEDY = "install mGEM Explorer again, or write the example again with python -m studies.example"
-PAIR_COLUMNS = (0, 1, 3, 4, 6, 7)  # of a pair in the file: x and y raw, per unit ‖z‖ and as cosines, without ⟨g,z⟩
+PAIR_COLUMNS = (0, 1, 3, 4, 6, 7)  # of `Measurements.pairs`: x and y raw, per unit ‖z‖ and as cosines
 
 
 class ExampleRun(NamedTuple):
