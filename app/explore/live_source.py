@@ -19,12 +19,12 @@ from mgem_core.analysis import frames
 from mgem_core.analysis.aggregate import Measurements
 from mgem_core.analysis.measurements import MeasurementCache
 from mgem_core.paper.published import rounded
-from mgem_core.paper.published.example import PAIR_COLUMNS
 from mgem_core.store import ENDED, Store
 
 PROGRESS_SECONDS = 1.0  # at least, between messages about the progress
 VERDICT_SECONDS = 5.0  # at least, between verdicts while runs finish
 RUNS_PER_MESSAGE = 500
+PAIR_COLUMNS = (0, 1, 3, 4, 6, 7)  # of `Measurements.pairs`: x and y raw, per unit ‖z‖ and as cosines
 STATE = ("id", "status", "key", "attempts", "started", "ended", "task", "step", "progress")
 
 
@@ -154,14 +154,18 @@ class LiveSource:
 
     def _item(self, run: int, measured: Measurements) -> dict[str, Any]:
         assert self._layout, "advance() comes first"
-        state = self._states[run]
-        pairs = {f"{s},{t}": [rounded(values[i], 7) for i in PAIR_COLUMNS] for (s, t), values in measured.pairs.items()}
-        return {
-            **{"id": run, "configuration": self._layout.configuration_of[run], "seed": self._layout.seeds[run]},
-            **{"status": state[1], "progress": round(state[-1], 4)},
-            **{"R": [[rounded(value, 7) for value in row] for row in measured.R.tolist()], "pairs": pairs},
-            "isRecording": run in self._layout.recordings,
-        }
+        return run_item(self._layout, run, self._states[run][1], self._states[run][-1], measured)
+
+
+def run_item(layout: Layout, run: int, status: str, progress: float, measured: Measurements) -> dict[str, Any]:
+    """Return the part of a run in the message `runs`."""
+    pairs = {f"{s},{t}": [rounded(values[i], 7) for i in PAIR_COLUMNS] for (s, t), values in measured.pairs.items()}
+    return {
+        **{"id": run, "configuration": layout.configuration_of[run], "seed": layout.seeds[run]},
+        **{"status": status, "progress": round(progress, 4)},
+        **{"R": [[rounded(value, 7) for value in row] for row in measured.R.tolist()], "pairs": pairs},
+        "isRecording": run in layout.recordings,
+    }
 
 
 def _can_follow(before: Layout, after: Layout) -> bool:
