@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from mgem_core.analysis import paired, significance
-from mgem_core.analysis.aggregate import NO_RESULT, View
+from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.paired import Verdict
 from mgem_core.analysis.significance import LEAST_SEEDS, SEEDS_NEEDED, Estimate
 from mgem_core.cli._report import printable, table_lines
@@ -36,8 +36,6 @@ class RecordedDifferences(NamedTuple):
 def read_differences(store: Store, runs: pd.DataFrame, view: View) -> RecordedDifferences | None:
     """Compare all lines at the recorded steps of these runs; None if there are none, or if they lack the baseline."""
     runs = runs[runs["benchmark"] == (view.benchmark or runs["benchmark"].iloc[0])]
-    if view.after is None:
-        runs = runs[~runs["status"].isin(NO_RESULT)]
     pair, baseline = view.pair, view.baseline or GEM.name
     if (pair and not 0 <= pair[0] < pair[1]) or (view.after is not None and (pair or (0, 1))[1] >= view.after):
         return None

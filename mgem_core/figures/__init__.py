@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mgem_core.errors import UsageError
 from mgem_core.figures.page import LATEX_FIGURE, PICTURES, Page
@@ -64,6 +65,13 @@ class Figure:
         except UsageError:
             return False
         return True
+
+    def drawn(self, selection: Selection) -> tuple[PlainFigure, str]:
+        """Return the version for the screen, and the subtitle as plain text."""
+        assert self.data, "a figure for pages has data"
+        assert self.screen, "a figure for pages can be shown"
+        data, view = self.data(selection), selection.view
+        return cast("PlainFigure", self.screen(data, view)), re.sub("<.*?>", "", self.subtitle(data, view))
 
     @property
     def formats(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mgem_core.analysis.aggregate import NO_RESULT, View
+from mgem_core.analysis.aggregate import View
 from mgem_core.errors import UsageError, check_choice
 from mgem_core.figures import PlainFigure, _points
 from mgem_core.figures._bundles import bundles_of, join_names
@@ -46,8 +46,6 @@ def read(selection: Selection) -> RecordedSweep:
     """Read the recordings of the view's pair of tasks; raise a UsageError if there are none."""
     runs, view = selection.runs(), selection.view
     _points.check_pair(view, int(runs["tasks"].max()))
-    if view.after is None:
-        runs = runs[~runs["status"].isin(NO_RESULT)]
     if view.after is not None and _points.new_task(view) >= view.after:
         raise UsageError(f"nothing to show after task {view.after}: no step of a later task is recorded by then.")
     if found := read_recorded(selection.store, runs, view.pair, view.after):
