@@ -48,13 +48,13 @@ def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedF
     table = rows.pivot(index="layer", columns=["task", "step"], values="cosine").loc[layers]
     table = table.sort_index(axis=1)
     figure = Figure((page.width, page.height + ROW * max(0, len(layers) - ROOM)), layout="constrained")
-    axes = figure.add_subplot(xlabel=_x_title(rows))
+    several = rows["task"].nunique() > 1
+    axes = figure.add_subplot(xlabel="task: step" if several else f"step of task {rows['task'].iloc[0]}")
     largest = float(np.nanmax(np.abs(table.to_numpy(float)), initial=1e-9))
     image = axes.imshow(table, cmap="RdBu", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
     axes.set_yticks(range(len(layers)), [".".join(layer.split(".")[-2:]) for layer in layers])
     columns = list(table.columns)
     places = range(0, len(columns), -(-len(columns) // MOST_TICKS))
-    several = rows["task"].nunique() > 1
     axes.set_xticks(places, [f"{t}: {step}" if several else f"{step}" for t, step in (columns[i] for i in places)])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -62,11 +62,6 @@ def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedF
     bar.outline.set_visible(False)
     _print.draw_title(figure, page, f"Conflict {_recorded.title(rows)}")
     return figure
-
-
-def _x_title(rows: pd.DataFrame) -> str:
-    tasks = list(dict.fromkeys(rows["task"]))
-    return f"step of task {tasks[0]}" if len(tasks) == 1 else "task: step"
 
 
 def subtitle(rows: pd.DataFrame, view: View) -> str:
