@@ -71,7 +71,7 @@ def _show_dialog(store: Store, sweep: int | None, view: View, runs: list[int] | 
     if len(benchmarks) > 1:
         benchmark = st.selectbox("Benchmark", benchmarks, format_func=benchmark_title, key="export on")
         view = replace(view, benchmark=benchmark)
-    selection = Selection(store, sweep, runs, view, session.measurement_cache())
+    selection = Selection(store, sweep, runs, view, session.measurement_cache)
     subject = (name, sweep, runs, view)
     if not session.read_once("can be exported", store, subject, lambda: figure.is_available(selection)):
         st.info(f"{figure.title}: there is nothing to export yet.")
@@ -139,7 +139,7 @@ def _preview(
     """Draw the figure once for all sessions, until the store changes."""
     store = Store(path)
     try:
-        selection = Selection(store, sweep, runs, view, session.measurement_cache())
+        selection = Selection(store, sweep, runs, view, session.measurement_cache)
         figure = FIGURES[name]
         if figure.data is None:
             raise UsageError(f"{figure.title} has no picture.")

@@ -67,7 +67,7 @@ def show_launch_panel(store: Store, sweep: int | None) -> None:
     if spec := st.session_state.pop("spec for form", None):
         form_state.fill_from_spec(spec)
         st.session_state[form_state.widget_key("record")] = st.session_state["form edited"] = True
-    elif not form_state.is_filled():
+    elif "preset" not in st.session_state:
         form_state.fill_new_form(name, _spec_of(store, sweep))
     problems, configs = form_state.expand()
     with st.container(key="form", gap="xsmall"):
