@@ -19,7 +19,6 @@ from mgem_core.figures.page import LATEX_FIGURE, PICTURES, WIDTHS, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.store import Store
 
-FIRST = "curves"  # the first panel of Explore
 OPEN = "to export"  # what the open dialog exports, in the session
 COLUMNS = {1: "One column", 2: "Two columns"}
 LEGENDS = {"outside": "Below", "inside": "Inside"}
@@ -66,15 +65,15 @@ def _forget() -> None:
 @session.explain_errors
 def _show_dialog(store: Store, sweep: int | None, view: View, runs: list[int] | None) -> None:
     """Show a choice of the figure, and its files."""
-    first = FIRST if FIGURES[FIRST].is_available(Selection(store, sweep, runs, view, session.measurement_cache())) else None
-    names = sorted(FIGURES, key=lambda name: name != first)
+    of_view = Selection(store, sweep, runs, view, session.measurement_cache)
+    names = sorted(FIGURES, key=lambda name: not (FIGURES[name].is_first and FIGURES[name].is_available(of_view)))
     name = st.selectbox("Content", names, format_func=_title, key="export what")
     figure = FIGURES[name]
     benchmarks = store.benchmarks(runs or []) if figure.uses_view else []
     if len(benchmarks) > 1:
         benchmark = st.selectbox("Benchmark", benchmarks, format_func=benchmark_title, key="export on")
         view = replace(view, benchmark=benchmark)
-    selection = Selection(store, sweep, runs, view, session.measurement_cache())
+    selection = Selection(store, sweep, runs, view, session.measurement_cache)
     subject = (name, sweep, runs, view)
     if not session.read_once("can be exported", store, subject, lambda: figure.is_available(selection)):
         st.info(f"{figure.title}: there is nothing to export yet.")
@@ -93,8 +92,7 @@ def _show_dialog(store: Store, sweep: int | None, view: View, runs: list[int] | 
 
 
 def _title(name: str) -> str:
-    """Return the title of a figure; the frontier of trained runs is not the one that Explore shows at recorded steps."""
-    return "Frontier along trained runs" if name == "frontier" else FIGURES[name].title
+    return FIGURES[name].export_title or FIGURES[name].title
 
 
 def show_files(files: Files) -> None:
@@ -147,7 +145,7 @@ def _preview(
     """Draw the figure once for all sessions, until the store changes."""
     store = Store(path)
     try:
-        selection = Selection(store, sweep, runs, view, session.measurement_cache())
+        selection = Selection(store, sweep, runs, view, session.measurement_cache)
         figure = FIGURES[name]
         if figure.data is None:
             raise UsageError(f"{figure.title} has no picture.")

@@ -2,8 +2,9 @@
 
 import threading
 import time
+from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import session
 import streamlit as st
@@ -12,10 +13,11 @@ from text import escape_markdown
 from mgem_core import UsageError
 from mgem_core.fingerprints import code_has_changed
 from mgem_core.runner.status import current_problem
-from mgem_core.runner.work import WantedRunner, ensure_runner, reason_to_wait, refusal, wanted_runner
+from mgem_core.runner.work import ensure_runner, reason_to_wait, refusal, wanted_runner
 from mgem_core.store import Store
 
 IDLE_SECONDS = "900"  # for which a runner without work keeps its workers ready for the next sweep
+T = TypeVar("T")
 Level = Literal["error", "warning", "info"]
 _starting = threading.Lock()  # pages and feeds may call at the same time
 
@@ -26,23 +28,14 @@ def _started_runner() -> dict[str, Any]:
     return {"process": None, "refusal": ""}
 
 
-@lru_cache(maxsize=1)
-def _wanted_in_second(second: int) -> WantedRunner:
-    return wanted_runner()
+def _once_a_second(read: Callable[[], T]) -> Callable[[], T]:
+    """Share a result between all sessions for a second, because computing it reads all code."""
+    cached = lru_cache(maxsize=1)(lambda second: read())
+    return lambda: cached(int(time.monotonic()))
 
 
-@lru_cache(maxsize=1)
-def _changed_in_second(second: int) -> bool:
-    return code_has_changed()
-
-
-def _wanted_runner() -> WantedRunner:
-    """Return the runner that this server needs; computed once a second for all sessions, because it reads all code."""
-    return _wanted_in_second(int(time.monotonic()))
-
-
-def _code_has_changed() -> bool:
-    return _changed_in_second(int(time.monotonic()))
+_wanted_runner = _once_a_second(wanted_runner)
+_code_has_changed = _once_a_second(code_has_changed)
 
 
 def wake_runner() -> None:

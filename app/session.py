@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import tzinfo
-from functools import cache, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -66,14 +66,12 @@ class _OpenStore:
             return self.store
 
 
-@cache
-def _open_store() -> _OpenStore:
-    return _OpenStore()
+_open_store = _OpenStore()
 
 
 def shared_store() -> Store:
     """Return the store that all sessions share; raise a UsageError if it cannot be used. Any thread may call this."""
-    return _open_store().get(store_path())
+    return _open_store.get(store_path())
 
 
 def rerun_if_replaced(store: Store) -> None:
@@ -98,14 +96,8 @@ def explain_errors(action: Callable[..., None]) -> Callable[..., None]:
 # Data read from the store
 
 
-@cache
-def measurement_cache() -> MeasurementCache:
-    return MeasurementCache()  # shared by all sessions
-
-
-@cache
-def _shared_results() -> SharedResults:
-    return SharedResults()
+measurement_cache = MeasurementCache()  # this and the next are shared by all sessions
+_shared_results = SharedResults()
 
 
 def read_once(name: str, store: Store, subject: Any, read: Callable[[], Any]) -> Any:
@@ -113,7 +105,7 @@ def read_once(name: str, store: Store, subject: Any, read: Callable[[], Any]) ->
 
     Nobody may change the result. In a block `with lagging():`, it may be a bit older than the store.
     """
-    return _shared_results().get(name, store, subject, read, _may_lag.get())
+    return _shared_results.get(name, store, subject, read, _may_lag.get())
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from mgem_core.errors import UsageError
+
 TOKEN_NAME = "dashboard-token"  # of the file with the token of `mgem dashboard --token`
 
 
@@ -22,6 +24,15 @@ def data_root() -> Path:
 def partial_of(path: Path) -> Path:
     """Return the temporary name of a file. It is always the same, so leftovers of a killed process are overwritten."""
     return path.with_name(f"{path.name}.partial")
+
+
+def check_writable(field: str, path: Path) -> None:
+    """Raise a UsageError if the file that a field names cannot be written, before time is spent on its content."""
+    try:
+        partial_of(path).touch()
+        partial_of(path).unlink()
+    except OSError as error:
+        raise UsageError(f"{field} is {str(path)!r}, but it cannot be written: {error.strerror}.") from None
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -87,11 +87,6 @@ def _plotly_in_page() -> Any:
     return st.components.v2.component("plotly", js=f"{INSTALLED_PLOTLY.read_text()}\nexport default () => {{}};")
 
 
-def preload_plotly() -> None:
-    """Let the browser load plotly.js before the first plot is shown."""
-    _plot(key="preload plotly", data=None)
-
-
 def show_plot(
     figure: PlainFigure | go.Figure,
     key: str,

@@ -6,6 +6,7 @@ from typing import Any
 from explore.form_lists import parse_seeds, parse_strengths, seeds_text, strengths_text
 from explore.form_words import CHOICES, OPTIONS
 from mgem_core import RunConfig
+from mgem_core.config.recorded_runs import distinct, values_that_matter
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures.style import family
 from mgem_core.learners import FAMILIES, METHOD_OF_FAMILY, METHODS, method_specific_fields, uses
@@ -48,17 +49,17 @@ def form_values(spec: SweepSpec) -> dict[str, Any]:
     given = {name for part in (spec.base, *spec.grids) for name in part}
     first = runs[0]
     return {
-        "benchmarks": _distinct(run.benchmark for run in runs),
+        "benchmarks": distinct(run.benchmark for run in runs),
         "network": first.network if "network" in given else "",
-        "domains": ",".join(_distinct(run.domains for run in runs if run.domains)),
+        "domains": ",".join(distinct(run.domains for run in runs if run.domains)),
         "families": [name for name in FAMILIES if name in families],
         "modules": _counts(modular, "modules", families),
         "splits": _counts(modular, "splits", families),
         "partition": ",".join(f"{name}={number}" for name, number in partitions[0].items()) if partitions else "",
         "strengths": strengths_text({run.strength for run in gem if isinstance(run.strength, float)}),
         "seeds": seeds_text({run.seed for run in runs}),
-        **{name: _values_that_matter(runs, name) or DEFAULTS[name] for name in CHOICES},
-        **{name: next(iter(_values_that_matter(runs, name)), None) if name in given else None for name in NUMBERS},
+        **{name: values_that_matter(runs, name) or DEFAULTS[name] for name in CHOICES},
+        **{name: next(iter(values_that_matter(runs, name)), None) if name in given else None for name in NUMBERS},
         "device": first.device,
         "record": spec.record is not None,
     }
@@ -70,15 +71,6 @@ def _counts(runs: list[RunConfig], name: str, families: set[str]) -> list[int]:
     adds_one = {"GEM", "approx-GEM"} & families or any(run.method != GEM for run in runs)
     wanted = sorted(counts if adds_one else counts - {1})
     return wanted if max(wanted, default=1) > 1 or "approx-GEM" in families else DEFAULTS[name]
-
-
-def _values_that_matter(runs: list[RunConfig], name: str) -> list[Any]:
-    """Return the values of a field in the runs to which it matters; all other runs have its default."""
-    return _distinct(getattr(run, name) for run in runs if name in run.relevant_fields())
-
-
-def _distinct(values: Iterable[Any]) -> list[Any]:
-    return list(dict.fromkeys(values))
 
 
 def build_spec(values: dict[str, Any]) -> SweepSpec:

@@ -98,10 +98,6 @@ def fill_new_form(sweep: str, spec: SweepSpec | None) -> None:
     return fill_form(preset_values(FIRST_PRESET), FIRST_PRESET)
 
 
-def is_filled() -> bool:
-    return "preset" in st.session_state
-
-
 def remember_form(sweep: str) -> None:
     """Store the edited form in the browser, so that a reload of this sweep's page restores it."""
     changed = {name: value for name, value in read_form().items() if value != DEFAULTS[name]}

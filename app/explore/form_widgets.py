@@ -23,10 +23,6 @@ OPTIONS: dict[str, Any] = {"on_change": mark_as_custom, "persist_state": "sessio
 CONVENTION_HELP = "\n".join(f"- **{title}**: {help}" for title, help, _ in CONVENTIONS.values())
 
 
-def preset_title(name: str) -> str:
-    return PRESETS[name].title if name in PRESETS else name
-
-
 @contextmanager
 def field(name: str, problems: Problems) -> Iterator[None]:
     """Show the widget of a form value, and below it what is wrong with the value.
@@ -84,7 +80,8 @@ def _show_presets() -> None:
     title = "What to run"
     help = f"{PRESETS[preset].description}." if preset in PRESETS else "Your own settings; or start from a preset."
     arguments: dict[str, Any] = {"key": "preset", "persist_state": "session", "on_change": fill_from_preset}
-    st.selectbox(title, [*PRESETS, CUSTOM], format_func=preset_title, help=escape_markdown(help), **arguments)
+    arguments["format_func"] = lambda name: PRESETS[name].title if name in PRESETS else name
+    st.selectbox(title, [*PRESETS, CUSTOM], help=escape_markdown(help), **arguments)
     with st.container():
         if preset in PRESETS and not form_expresses(preset):
             st.caption("The settings below show only a part of it. Unchanged, all of it is launched.")

@@ -7,7 +7,7 @@ from mgem_core import RunConfig
 from mgem_core.analysis import curves, paired, significance
 from mgem_core.figures import style
 from mgem_core.learners import FAMILIES, uses
-from mgem_core.lens.lines import module_counts
+from mgem_core.lens.lines import count_comparisons, default_lines, module_counts
 from mgem_core.lens.steps import CANCELLED
 from mgem_core.networks._layer import Layer
 from mgem_core.paper.presets import STRENGTHS
@@ -45,8 +45,8 @@ def header(
     partitions = partitions_of(recorded.layers)
     lines, comparisons = _lines(recorded.layers, configs), 0
     if len(lines) < 2:
-        lines = _all_lines(partitions, recorded.splits)
-        comparisons = len(partitions) * len(_divisors(recorded.splits))  # any of them can be chosen
+        lines = _all_lines(recorded.layers, recorded.splits)
+        comparisons = count_comparisons(len(partitions), recorded.splits)  # any of them can be chosen
     return {
         "kind": "header",
         "source": source,
@@ -110,18 +110,16 @@ def _lines(layers: Sequence[Layer], configs: Sequence[RunConfig]) -> list[dict[s
     return _colored(lines)
 
 
-def _all_lines(partitions: Sequence[dict[str, Any]], splits: int) -> list[dict[str, Any]]:
+def _all_lines(layers: Sequence[Layer], splits: int) -> list[dict[str, Any]]:
     """Return GEM, p-mGEM with each partition and d-mGEM with each number of splits."""
-    if not partitions:
-        return []
-    whole = partitions[0]["moduleOf"]
-    lines = [
-        ("GEM", whole, 1),
-        *((f"p-mGEM({one['modules']})", one["moduleOf"], 1) for one in partitions[1:]),
-        *((f"d-mGEM({count})", whole, count) for count in _divisors(splits)[1:]),
-    ]
     return _colored(
-        [{"name": name, "moduleOf": module_of, "splits": count, "solver": "exact"} for name, module_of, count in lines]
+        [
+            {
+                **{"name": line.name, "moduleOf": list(partition.modules(layers, line.modules))},
+                **{"splits": line.splits, "solver": line.solver},
+            }
+            for line in (default_lines(layers, splits) if layers else ())
+        ]
     )
 
 
@@ -134,10 +132,6 @@ def _colored(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
         color = style.ramp(style.of_family(family).color, members.index(line["name"]), len(members))
         colored.append({**line, "color": color})
     return colored
-
-
-def _divisors(number: int) -> list[int]:
-    return [one for one in range(1, number + 1) if number % one == 0]
 
 
 def _rule(seeds: int, comparisons: int) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def show_launch_panel(store: Store, sweep: int | None) -> None:
     if spec := st.session_state.pop("spec for form", None):
         form_state.fill_from_spec(spec)
         st.session_state[form_state.widget_key("record")] = st.session_state["form edited"] = True
-    elif not form_state.is_filled():
+    elif "preset" not in st.session_state:
         form_state.fill_new_form(name, _spec_of(store, sweep))
     problems, configs = form_state.expand()
     with st.container(key="form", gap="xsmall"):
@@ -120,12 +120,12 @@ def _show_live_estimate(store: Store, configs: list[RunConfig], recordings: int)
     return _show_notes(before, configs)
 
 
-def show_estimate(store: Store, configs: list[RunConfig], recordings: int = 0) -> str:
+def show_estimate(store: Store, configs: list[RunConfig]) -> str:
     """Show the number of runs, their duration and what they record, and ask to confirm long or large sweeps.
 
     Return a sentence that says why they cannot be launched yet; empty if they can.
     """
-    expected = _estimate(store, configs, recordings)
+    expected = _estimate(store, configs, 0)
     _show_phrases(expected)
     return _show_notes(expected, configs)
 

@@ -6,7 +6,6 @@ all runs are built only when runs were added or removed, or for the verdicts.
 
 import time
 from collections.abc import Callable, Sequence
-from math import isfinite
 from typing import Any
 
 from explore.header import Message
@@ -19,13 +18,14 @@ from mgem_core import UsageError
 from mgem_core.analysis import frames
 from mgem_core.analysis.aggregate import Measurements
 from mgem_core.analysis.measurements import MeasurementCache
+from mgem_core.paper.published import rounded
 from mgem_core.store import ENDED, Store
 
 PROGRESS_SECONDS = 1.0  # at least, between messages about the progress
 VERDICT_SECONDS = 5.0  # at least, between verdicts while runs finish
 RUNS_PER_MESSAGE = 500
+PAIR_COLUMNS = (0, 1, 3, 4, 6, 7)  # of `Measurements.pairs`: x and y raw, per unit ‖z‖ and as cosines
 STATE = ("id", "status", "key", "attempts", "started", "ended", "task", "step", "progress")
-PAIR_COLUMNS = (0, 1, 3, 4, 6, 7)  # x and y on the full training sets: raw, per unit ‖z‖, and as cosines
 
 
 class SourceGoneError(UsageError):
@@ -154,14 +154,18 @@ class LiveSource:
 
     def _item(self, run: int, measured: Measurements) -> dict[str, Any]:
         assert self._layout, "advance() comes first"
-        state = self._states[run]
-        pairs = {f"{s},{t}": [_number(values[i]) for i in PAIR_COLUMNS] for (s, t), values in measured.pairs.items()}
-        return {
-            **{"id": run, "configuration": self._layout.configuration_of[run], "seed": self._layout.seeds[run]},
-            **{"status": state[1], "progress": round(state[-1], 4)},
-            **{"R": [[_number(value) for value in row] for row in measured.R.tolist()], "pairs": pairs},
-            "isRecording": run in self._layout.recordings,
-        }
+        return run_item(self._layout, run, self._states[run][1], self._states[run][-1], measured)
+
+
+def run_item(layout: Layout, run: int, status: str, progress: float, measured: Measurements) -> dict[str, Any]:
+    """Return the part of a run in the message `runs`."""
+    pairs = {f"{s},{t}": [rounded(values[i], 7) for i in PAIR_COLUMNS] for (s, t), values in measured.pairs.items()}
+    return {
+        **{"id": run, "configuration": layout.configuration_of[run], "seed": layout.seeds[run]},
+        **{"status": status, "progress": round(progress, 4)},
+        **{"R": [[rounded(value, 7) for value in row] for row in measured.R.tolist()], "pairs": pairs},
+        "isRecording": run in layout.recordings,
+    }
 
 
 def _can_follow(before: Layout, after: Layout) -> bool:
@@ -173,8 +177,3 @@ def _can_follow(before: Layout, after: Layout) -> bool:
 def _runs_messages(items: list[dict[str, Any]]) -> list[Message]:
     parts = [items[start : start + RUNS_PER_MESSAGE] for start in range(0, len(items), RUNS_PER_MESSAGE)]
     return [{"kind": "runs", "items": part} for part in parts]
-
-
-def _number(value: float) -> float | None:
-    """Round to seven digits; None, because JSON has no NaN, for what is unknown or not finite."""
-    return float(f"{value:.7g}") if isfinite(value) else None

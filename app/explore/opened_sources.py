@@ -23,7 +23,7 @@ def open_source(key: str) -> LiveSource | ExampleSource:
     source = find_source(store, key)
     if source is None:
         raise UsageError(f"There is no {'sweep' if key[0] == 's' else 'recorded run'} {key} in this store.")
-    return LiveSource(store, source, session.measurement_cache(), keep_runner_alive)
+    return LiveSource(store, source, session.measurement_cache, keep_runner_alive)
 
 
 def keep_runner_alive(store: Store) -> list[str]:

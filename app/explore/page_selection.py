@@ -38,4 +38,4 @@ class PageSelection(Selection):
 
 
 def select_sweep(store: Store, sweep: int, view: View) -> PageSelection:
-    return PageSelection(store, sweep, None, view, session.measurement_cache())
+    return PageSelection(store, sweep, None, view, session.measurement_cache)

@@ -1,8 +1,6 @@
 """More figures of a sweep, during and after training: plots, comparisons in sentences, and the table."""
 
-import re
 from dataclasses import replace
-from typing import cast
 
 import components
 import pandas as pd
@@ -16,7 +14,7 @@ from explore.selection import mark_rows, select_points
 from explore.verdicts import show_verdicts
 from mgem_core import UsageError
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import FIGURES, Figure, PlainFigure, mark_points
+from mgem_core.figures import FIGURES, Figure, mark_points
 from mgem_core.figures.style import line_styles
 from mgem_core.learners import METHOD_OF_FAMILY, shares_network
 from mgem_core.store import Store
@@ -55,21 +53,15 @@ def show_lines_without_points(points: pd.DataFrame) -> None:
 def show_plot(selection: PageSelection, figure: Figure, selected: list[str], marked: list[str]) -> None:
     """Show a figure below its title and subtitle, or the reason why there is nothing to show yet."""
     view = selection.view
-
-    def draw() -> tuple[PlainFigure, str]:
-        assert figure.data, "plots of a sweep have data"
-        assert figure.screen, "plots of a sweep can be shown"
-        data = figure.data(selection)
-        return cast("PlainFigure", figure.screen(data, view)), figure.subtitle(data, view)
-
     try:
-        drawn = session.read_once(f"plot {figure.name}", selection.store, (selection.sweep, view), draw)
+        subject = selection.sweep, view
+        drawn = session.read_once(f"plot {figure.name}", selection.store, subject, lambda: figure.drawn(selection))
     except UsageError as error:
         st.markdown(f"**{figure.title}**")
         st.info(escape_markdown(f"{str(error)[:1].upper()}{str(error)[1:]}"))
         return
     content, subtitle = drawn
-    st.markdown(f"**{figure.title}** · {escape_markdown(re.sub('<.*?>', '', subtitle))}")
+    st.markdown(f"**{figure.title}** · {escape_markdown(subtitle)}")
     x, y = (content["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis"))
     description = f"{figure.title}: {f'{y} against {x}' if y else x}, {subtitle}"
     revision = " ".join([f"{selection.sweep}", view.benchmark, *figure.name_parts(view)])

@@ -12,7 +12,7 @@ from mgem_core.analysis.measurements import MeasurementCache
 from mgem_core.analysis.paired import Verdict
 from mgem_core.analysis.significance import LEAST_SEEDS, SEEDS_NEEDED
 from mgem_core.store import Store
-from mgem_core.text import signed
+from mgem_core.text import pluralize, signed
 
 FEW_SEEDS = 3  # that one click adds if there are too few for a comparison
 WAITING = "The lines are compared when all runs have ended."
@@ -42,9 +42,14 @@ def _compare(rows: pd.DataFrame, view: View) -> tuple[list[str], str, int]:
     seeds = len(verdicts[0].seeds) if verdicts else 0
     if seeds >= LEAST_SEEDS:
         return [paired.in_words(verdict) for verdict in verdicts], summarize(verdicts), seeds_to_add(verdicts)
-    finished = {0: "No seed has", 1: "1 seed has"}.get(seeds, f"{seeds} seeds have")
     missing = FEW_SEEDS if rows["seed"].nunique() < LEAST_SEEDS else 0
-    return [f"{finished} finished in every configuration. {SEEDS_NEEDED}"], "", missing
+    return [too_few(seeds)], "", missing
+
+
+def too_few(seeds: int) -> str:
+    """Say that this many shared seeds are too few for a comparison."""
+    finished = f"{pluralize(seeds, 'seed')} {'has' if seeds == 1 else 'have'}" if seeds else "No seed has"
+    return f"{finished} finished in every configuration. {SEEDS_NEEDED}"
 
 
 def summarize(verdicts: Sequence[Verdict]) -> str:

@@ -6,11 +6,11 @@ import streamlit as st
 from text import escape_markdown
 
 from explore.page_selection import PageSelection
-from explore.trained_verdicts import FEW_SEEDS, seeds_to_add
+from explore.trained_verdicts import FEW_SEEDS, seeds_to_add, too_few
 from mgem_core.analysis import aggregate, paired
 from mgem_core.analysis.aggregate import Axes
 from mgem_core.analysis.paired import Verdict
-from mgem_core.analysis.significance import LEAST_SEEDS, SEEDS_NEEDED, Estimate
+from mgem_core.analysis.significance import LEAST_SEEDS, Estimate
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
 from mgem_core.text import pluralize
@@ -53,8 +53,7 @@ def show_verdicts(selection: PageSelection) -> None:
         if more := seeds_to_add(verdicts):
             _show_add_button(store, selection.sweep, more, ENOUGH)
         return
-    finished = f"{pluralize(seeds, 'seed')} {'has' if seeds == 1 else 'have'}" if seeds else "No seed has"
-    st.markdown(f"{finished} finished in every configuration. {SEEDS_NEEDED}")
+    st.markdown(too_few(seeds))
     if rows["seed"].nunique() < LEAST_SEEDS:
         _show_add_button(store, selection.sweep, FEW_SEEDS)
 

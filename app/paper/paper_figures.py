@@ -1,9 +1,8 @@
 """The paper's figures on the page Paper, drawn from the results that come with the tool."""
 
-import re
 from functools import lru_cache, partial
 from itertools import groupby
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import components
 import pandas as pd
@@ -103,15 +102,10 @@ class Drawn(NamedTuple):
 def draw(name: str, version: int, view: View) -> Drawn:
     """Draw the figure; `version` makes the cache draw it again after a change of the published file."""
     about, selection = PAPER_FIGURES[name], select_published(name, view)
-    figure = FIGURES[about.shown_by]
-    assert figure.data, "figures of the paper have data"
-    assert figure.screen, "figures of the paper can be shown"
-    data = figure.data(selection)
-    subtitle = re.sub("<.*?>", "", figure.subtitle(data, view))
     rows = selection.runs_to_compare()
     other_axes = aggregate.OTHER_AXES[view.axes]
     verdicts = paired.compare(rows, aggregate.default_baseline(rows), other_axes) if about.has_lines else []
-    return Drawn(cast("PlainFigure", figure.screen(data, view)), subtitle, verdicts)
+    return Drawn(*FIGURES[about.shown_by].drawn(selection), verdicts)
 
 
 def show_published(name: str) -> None:

@@ -1,7 +1,6 @@
 """The list of sweeps."""
 
 from datetime import tzinfo
-from functools import cache
 from typing import Any
 
 import components
@@ -22,6 +21,7 @@ COLUMNS: list[Row] = [
     {"name": "acc", "title": "best ACC", "kind": "number", "help": "ACC of the best configuration, mean over its seeds, %"},
     {"name": "created", "title": "when", "kind": "number", "help": "when the sweep was launched"},
 ]
+_known_accuracies: dict[tuple[int, ...], float | None] = {}  # shared by all sessions
 
 
 def show_sweep_list(store: Store, text: str, selected: list[str]) -> None:
@@ -46,17 +46,12 @@ def find_sweeps(sweeps: list[Row], text: str) -> list[Row]:
 
 def read_best_accuracies(store: Store, sweeps: list[Row]) -> dict[int, float | None]:
     """Return `Store.best_accuracies`, read again only for sweeps in which runs have finished or were deleted."""
-    database, known = store.version()[0], _known_accuracies()
+    database, known = store.version()[0], _known_accuracies
     keys = {row["id"]: (database, row["id"], row["runs"], row["finished"]) for row in sweeps}
     if unknown := [sweep for sweep, key in keys.items() if key not in known]:
         best = store.best_accuracies(unknown)
-        known |= {keys[sweep]: best.get(sweep) for sweep in unknown}
+        known.update({keys[sweep]: best.get(sweep) for sweep in unknown})
     return {sweep: known[key] for sweep, key in keys.items()}
-
-
-@cache
-def _known_accuracies() -> dict[tuple[int, ...], float | None]:
-    return {}  # shared by all sessions
 
 
 def sweep_row(row: Row, zone: tzinfo | None) -> Row:

@@ -13,9 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from mgem_core.config import RunConfig
-from mgem_core.config.sweeps import relative_work
+from mgem_core.config.sweeps import SEED, relative_work
 from mgem_core.store import ENDED, Store
-from mgem_core.store.reader import SEED
 from mgem_core.store.recent_runs import RecentRun, recent_runs, remaining_runs
 from mgem_core.text import duration
 

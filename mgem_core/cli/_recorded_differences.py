@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from mgem_core.analysis import paired, significance
-from mgem_core.analysis.aggregate import NO_RESULT, View
+from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.paired import Verdict
 from mgem_core.analysis.significance import LEAST_SEEDS, SEEDS_NEEDED, Estimate
-from mgem_core.cli._report import printable
+from mgem_core.cli._report import printable, table_lines
 from mgem_core.lens.differences import LineDifference
 from mgem_core.lens.lines import GEM
 from mgem_core.lens.recorded_sweep import RecordedSweep, read_recorded
@@ -36,8 +36,6 @@ class RecordedDifferences(NamedTuple):
 def read_differences(store: Store, runs: pd.DataFrame, view: View) -> RecordedDifferences | None:
     """Compare all lines at the recorded steps of these runs; None if there are none, or if they lack the baseline."""
     runs = runs[runs["benchmark"] == (view.benchmark or runs["benchmark"].iloc[0])]
-    if view.after is None:
-        runs = runs[~runs["status"].isin(NO_RESULT)]
     pair, baseline = view.pair, view.baseline or GEM.name
     if (pair and not 0 <= pair[0] < pair[1]) or (view.after is not None and (pair or (0, 1))[1] >= view.after):
         return None
@@ -56,16 +54,17 @@ def document(found: RecordedDifferences, line: str) -> dict[str, Any] | None:
     enough = estimate is not None and estimate.seeds >= LEAST_SEEDS
     return {
         **{"recorded": found.recorded.title, "recorded_seeds": found.seeds},
-        "at_equal_x": _numbers(estimate),
+        "at_equal_x": numbers(estimate),
         **{"significant": one.is_significant, "comparisons": one.comparisons, "common": one.common},
-        "reach": _numbers(one.reach),
+        "reach": numbers(one.reach),
         "detectable": significance.detectable(estimate, one.comparisons) if estimate and enough else None,
         "seeds_needed": significance.seeds_needed(estimate, one.comparisons) if estimate and enough else None,
         "words": in_words(found, line),
     }
 
 
-def _numbers(found: Estimate | None) -> dict[str, float | None] | None:
+def numbers(found: Estimate | None) -> dict[str, float | None] | None:
+    """Return an estimate for JSON; numbers that are not finite (an interval from one seed) become null."""
     if found is None:
         return None
     return {name: number if math.isfinite(number) else None for name, number in found._asdict().items()}
@@ -90,11 +89,8 @@ def without_results(line: str, baseline: str, seeds: Sequence[int] = ()) -> Verd
 def printable_table(found: RecordedDifferences) -> str:
     """Format the differences at recorded steps: a heading, a row per line, the differences in words, and a legend."""
     names = found.of_line
-    rows = [("line", "learned, %", "reach, %", "common"), *(_cells(name, one) for name, one in names.items())]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    table = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    words = found.recorded.words
-    heading = f"Difference from {printable(found.baseline)} at equal retention, {printable(words)}:"
+    table = table_lines([("line", "learned, %", "reach, %", "common"), *(_cells(*item) for item in names.items())])
+    heading = f"Difference from {printable(found.baseline)} at equal retention, {printable(found.recorded.words)}:"
     sentences = [printable(in_words(found, name)) for name in names]
     legend = LEGEND.format(comparisons=found.recorded.comparisons)
     return "\n".join([heading, *table, "", *sentences, "", legend])

@@ -105,6 +105,12 @@ class Progress:
             self.out.flush()
 
 
+def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Align the cells of all rows in columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
 def print_error(message: str, exit_code: int) -> int:
     """Print the message on one line on stderr and return the exit code."""
     print(f"mgem: {printable(' '.join(message.split()))}", file=sys.stderr)

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from mgem_core import UsageError
 from mgem_core.analysis.aggregate import AXES, CELLS, CHOICES, DIFFERENCES, ERRORS, MEASURES, STRENGTHS, View
+from mgem_core.errors import check_choice
 
 
 def add_view_options(parser: argparse.ArgumentParser) -> None:
@@ -40,11 +41,11 @@ def _add_choice(parser: argparse.ArgumentParser, name: str, help: str) -> None:
 
 def read_view(options: argparse.Namespace, benchmarks: Sequence[str]) -> View:
     """Return the view that the options describe; it names a benchmark if there are several."""
-    choices = {**CHOICES, "benchmark": ["", *benchmarks]}
     given = {field.name: getattr(options, field.name) for field in fields(View) if hasattr(options, field.name)}
-    for name, allowed in choices.items():
-        if name in given and given[name] not in allowed:
-            raise UsageError(f"{name} is {given[name]!r}; it must be one of {', '.join(filter(None, allowed))}.")
+    for name in filter(given.__contains__, CHOICES):
+        check_choice(name, given[name], CHOICES[name])
+    if options.benchmark:
+        check_choice("benchmark", options.benchmark, benchmarks)
     benchmark = options.benchmark or (benchmarks[0] if len(benchmarks) > 1 else "")
     return View(**{**given, "benchmark": benchmark, "pair": read_pair(options.pair)})
 

@@ -11,12 +11,14 @@ from mgem_core import UsageError
 from mgem_core.analysis import aggregate, frames, measurements, paired
 from mgem_core.analysis.paired import Verdict
 from mgem_core.cli import _recorded_differences
-from mgem_core.cli._recorded_differences import RecordedDifferences, interval, read_differences, without_results
-from mgem_core.cli._report import printable
+from mgem_core.cli._recorded_differences import RecordedDifferences, interval, numbers, read_differences, without_results
+from mgem_core.cli._report import printable, table_lines
 from mgem_core.cli._view import add_view_options, read_view
 from mgem_core.cli.runs import find_runs
+from mgem_core.errors import check_choice
 from mgem_core.home import store_path
 from mgem_core.store import Store
+from mgem_core.text import pluralize
 
 COLUMNS = ("at_equal_x", "at_equal_x_other", "fwd_at_equal_bwd", "acc", "best_acc")
 LEGEND = """\
@@ -41,8 +43,7 @@ def _compare(options: argparse.Namespace) -> int:
     view = read_view(options, aggregate.benchmarks(runs))
     rows = aggregate.runs_to_compare(runs, measurements.read_measurements(store, runs["id"].tolist()), view)
     baseline = view.baseline or aggregate.default_baseline(rows)
-    if baseline not in set(rows["line"]):
-        raise UsageError(f"baseline is {baseline!r}; it must be one of {', '.join(dict.fromkeys(rows['line']))}.")
+    check_choice("baseline", baseline, dict.fromkeys(rows["line"]))
     verdicts = paired.compare(rows, baseline, aggregate.OTHER_AXES[view.axes])
     try:
         recorded = read_differences(store, runs, view)
@@ -71,23 +72,16 @@ def _documents(verdicts: list[Verdict], recorded: RecordedDifferences | None) ->
 
 
 def _document(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict for JSON; numbers that are not finite (an interval from one seed) become null."""
-    document = asdict(verdict)
-    for name in paired.ESTIMATES:
-        if found := verdict.estimate(name):
-            document[name] = {key: _finite(number) for key, number in found._asdict().items()}
+    """Return a verdict for JSON."""
     return {
-        **document,
-        "interpolation": _finite(verdict.interpolation),
+        **asdict(verdict),
+        **{name: numbers(verdict.estimate(name)) for name in paired.ESTIMATES},
+        "interpolation": verdict.interpolation if math.isfinite(verdict.interpolation) else None,
         "primary": verdict.primary,
         "detectable": verdict.detectable,
         "seeds_needed": verdict.seeds_needed,
         "words": paired.in_words(verdict),
     }
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def printable_table(verdicts: list[Verdict], baseline: str) -> str:
@@ -96,10 +90,8 @@ def printable_table(verdicts: list[Verdict], baseline: str) -> str:
         return f"Nothing can be compared with {printable(baseline)}: no seed has finished in every configuration."
     other = {"raw": "learned, raw, %", "unit": "learned per ‖z‖, %"}[verdicts[0].other_axes]
     header = ("line", "learned, %", other, "FWD", "ACC", "best ACC", "common")
-    rows = [header, *(_cells(verdict) for verdict in verdicts)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    table = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    seeds = f"{len(verdicts[0].seeds)} seeds" if len(verdicts[0].seeds) != 1 else "1 seed"
+    table = table_lines([header, *map(_cells, verdicts)])
+    seeds = pluralize(len(verdicts[0].seeds), "seed")
     words = [printable(paired.in_words(verdict)) for verdict in verdicts]
     branches = [line for line in (paired.about_branches(verdicts),) if line]
     return "\n".join([*table, "", *words, *branches, "", LEGEND.format(baseline=printable(baseline), seeds=seeds)])

@@ -14,8 +14,9 @@ from mgem_core.doctor import Check, Checks, run_checks
 from mgem_core.doctor.access import check_access
 from mgem_core.doctor.folders import check_data, check_home
 from mgem_core.doctor.machine import check_descriptors, check_device, check_disk, check_versions
-from mgem_core.doctor.report import check_writable, make_report, to_json, write_report
+from mgem_core.doctor.report import make_report, to_json
 from mgem_core.doctor.stored import check_store
+from mgem_core.home import check_writable, replace_file
 from mgem_core.text import pluralize
 
 REPORT = "mgem-report.json"
@@ -37,7 +38,9 @@ def _doctor(options: argparse.Namespace) -> int:
     checks: list[Check] = []
     comparison: dict[str, Any] = {}  # filled by the last check
     if devices := _read_devices(options):
-        check_writable(Path(options.output))
+        if Path(options.output).is_dir():
+            raise UsageError(f"output is {options.output!r}, which is a folder; give the name of a file.")
+        check_writable("output", Path(options.output))
     for check in run_checks(_named_checks(options.quick, devices, comparison)):
         checks.append(check)
         if not options.json:
@@ -45,7 +48,7 @@ def _doctor(options: argparse.Namespace) -> int:
     _show("")
     if comparison:
         report = make_report(checks, comparison)
-        write_report(Path(options.output), report)
+        replace_file(Path(options.output), f"{to_json(report)}\n".encode())
         privacy = "apart from error messages, it contains no names of folders, users or computers"
         line = f"The report is in {options.output}; {privacy}."
         print(printable(line), file=sys.stderr if options.json else sys.stdout)

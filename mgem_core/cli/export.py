@@ -11,9 +11,10 @@ from mgem_core.cli._page import add_page_options, read_page
 from mgem_core.cli._report import printable
 from mgem_core.cli._view import add_plot_options, add_view_options, read_view
 from mgem_core.cli.runs import find_runs
+from mgem_core.errors import check_choice
 from mgem_core.figures import FIGURES, FORMATS
 from mgem_core.figures.files import export, file_name
-from mgem_core.figures.selection import Selection, check_choice
+from mgem_core.figures.selection import Selection
 from mgem_core.home import store_path
 from mgem_core.store import Store
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mgem_core import UsageError
-from mgem_core.cli._report import printable
+from mgem_core.cli._report import printable, table_lines
 from mgem_core.cli._view import read_pair
 from mgem_core.cli.runs import find_runs
 from mgem_core.config.field_values import parse_modules, parse_strength, split_values, whole_number
@@ -157,11 +157,7 @@ def _rows(
 def _table(rows: Sequence[dict[str, Any]]) -> str:
     names = ("rule", "modules", "splits", "strength", "x", "y", "batch_y", "norm_z")
     header = [{"batch_y": "batch y", "norm_z": "‖z‖"}.get(name, name) for name in names]
-    cells = [header, *([_cell(row, name) for name in names] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
-    )
+    return "\n".join(table_lines([header, *([_cell(row, name) for name in names] for row in rows)]))
 
 
 def _cell(row: dict[str, Any], name: str) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 
 from mgem_core import UsageError
 from mgem_core.cli._page import add_page_options, read_page
+from mgem_core.errors import check_choice
 from mgem_core.figures import paper_differences
 from mgem_core.figures.paper_files import FORMATS, as_file, figure_file, figure_formats, figure_has_legend
 from mgem_core.figures.paper_table import PAPER, Entry, read_entries
-from mgem_core.figures.selection import check_choice
 from mgem_core.home import store_path
 from mgem_core.paper.selection import in_words
 from mgem_core.paper.tables import FIGURES, MEASURES, SCALES, TABLES
@@ -67,7 +67,8 @@ def _paper(options: argparse.Namespace) -> int:
     notes = [f"†  {row.label}: {row.note}" for row in table.rows if row.note]
     by_source = paper_differences.by_source(entries).items()
     differences = [line for title, sentences in by_source for line in (f"{title}:", *sentences, "")]
-    print("\n".join([table.title, "", *map(_line, entries), LEGEND, *notes, "", *differences, *_choices(entries)]))
+    choices = [f"{entry.row.label}, {entry.source}: {in_words(entry.result)}" for entry in entries if entry.result]
+    print("\n".join([table.title, "", *map(_line, entries), LEGEND, *notes, "", *differences, *choices]))
     return 0
 
 
@@ -104,8 +105,3 @@ def _cell(entry: Entry, measure: str) -> str:
     if difference is None:
         return number
     return f"{number} ({difference.value:+.2f}){'*' if difference.significant else ''}".replace("-", "−")
-
-
-def _choices(entries: list[Entry]) -> list[str]:
-    """Describe which strengths and learning rates were chosen, and on which seeds."""
-    return [f"{entry.row.label}, {entry.source}: {in_words(entry.result)}" for entry in entries if entry.result]

@@ -19,6 +19,7 @@ from mgem_core.config.field_values import split_values
 from mgem_core.config.keys import keys_to_request, version_on_disk
 from mgem_core.config.recorded_runs import why_not_recorded
 from mgem_core.config.sweeps import SweepSpec, cautions, domains_without_effect, missing_data
+from mgem_core.errors import check_choice
 from mgem_core.home import store_path
 from mgem_core.paper.presets import PRESETS
 from mgem_core.runner.status import current_problem
@@ -102,8 +103,8 @@ def _sweep(options: argparse.Namespace) -> int:
 
 def _spec(options: argparse.Namespace) -> SweepSpec:
     """Return the sweep that the options describe; given fields override those of the preset."""
-    if options.preset and options.preset not in PRESETS:
-        raise UsageError(f"preset is {options.preset!r}; it must be one of {', '.join(PRESETS)}.")
+    if options.preset:
+        check_choice("preset", options.preset, PRESETS)
     start = PRESETS[options.preset].spec if options.preset else SweepSpec()
     given = {name: split_values(text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
     base = {name: value for name, value in start.base.items() if name not in given}

@@ -32,7 +32,7 @@ def default_record(runs: Sequence[RunConfig]) -> dict[str, Any] | None:
     if why_not_recorded(runs):
         return None
     of_gem = _of_gem_family(runs)
-    values = {name: _values_that_matter(of_gem, name) for name in FIELDS if name not in (*RECORDED, "rule")}
+    values = {name: values_that_matter(of_gem, name) for name in FIELDS if name not in (*RECORDED, "rule")}
     convention = {name: next(iter(values[name]), RunConfig.model_fields[name].default) for name in CONVENTION}
     return {
         **RECORDED,
@@ -48,10 +48,10 @@ def why_not_recorded(runs: Sequence[RunConfig]) -> str:
     of_gem = _of_gem_family(runs)
     if not of_gem:
         return "these runs have no method of the GEM family"
-    for tasks in _distinct(run.tasks for run in of_gem):
+    for tasks in distinct(run.tasks for run in of_gem):
         if not LEAST_TASKS <= tasks <= MOST_TASKS:
             return f"tasks is {tasks}; curves need {LEAST_TASKS} to {MOST_TASKS} tasks"
-    networks = _distinct(run.network for run in of_gem)
+    networks = distinct(run.network for run in of_gem)
     if len(networks) > 1:
         return f"network is {', '.join(networks)}; curves need a single network"
     for run in of_gem:
@@ -78,7 +78,7 @@ def _of_gem_family(runs: Iterable[RunConfig]) -> list[RunConfig]:
 
 def _recorded_splits(runs: Sequence[RunConfig]) -> int:
     """Return the number of memory splits to record, which can be joined to the splits of as many runs as possible."""
-    chosen = _distinct(run.splits for run in runs)
+    chosen = distinct(run.splits for run in runs)
     common = lcm(*chosen)
     if SPLITS % common == 0 and _allow(runs, SPLITS):
         return SPLITS
@@ -92,12 +92,13 @@ def _allow(runs: Sequence[RunConfig], splits: int) -> bool:
     )
 
 
-def _values_that_matter(runs: Iterable[RunConfig], name: str) -> list[Any]:
+def values_that_matter(runs: Iterable[RunConfig], name: str) -> list[Any]:
     """Return the distinct values of a field in the runs to which it matters; all other runs have its default."""
-    return _distinct(getattr(run, name) for run in runs if name in run.relevant_fields())
+    return distinct(getattr(run, name) for run in runs if name in run.relevant_fields())
 
 
-def _distinct(values: Iterable[Any]) -> list[Any]:
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Return the values without repetitions, in order."""
     found: list[Any] = []
     for value in values:  # a partition is a dictionary, which a set cannot hold
         if value not in found:

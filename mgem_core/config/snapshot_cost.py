@@ -7,6 +7,7 @@ from functools import lru_cache
 from mgem_core import networks
 from mgem_core.config import RunConfig
 from mgem_core.config.sweeps import estimate_seconds, relative_work, snapshots_per_task
+from mgem_core.restriction.gram_factors import packed_length
 from mgem_core.text import duration, file_size, one_of, pluralize
 
 # A stored snapshot (`packed` in store/recording.py) is a compressed numpy archive. Measured on the MLP and conv-small with
@@ -78,8 +79,7 @@ def _bytes_in_store(config: RunConfig) -> float:
 @lru_cache(maxsize=1000)
 def _snapshot_bytes(tensors: int, past: int, splits: int) -> float:
     """Return the size of a snapshot: factors of the Gram matrices of g, g_t, the g_s of past tasks and memory rows."""
-    vectors = 2 + past + past * splits
-    packed = ARCHIVE + COMPRESSED * 4 * tensors * vectors * (vectors + 1) / 2
+    packed = ARCHIVE + COMPRESSED * 4 * tensors * packed_length(past, splits)
     overflow, in_leaf = 0.0, packed
     if packed > MOST_IN_LEAF:  # the rest goes to overflow pages
         overflow, rest = divmod(packed - LEAST_IN_LEAF, OVERFLOW)

@@ -16,6 +16,7 @@ from mgem_core.config.reference_speeds import evaluation_work, pass_work, sample
 from mgem_core.learners import METHODS, shares_network, uses
 from mgem_core.streams import BENCHMARKS
 
+SEED = re.compile(r'"seed":[0-9]+,')  # in a stored config; removed before a cache is asked, so that seeds share an entry
 SNAPSHOT = 0.1  # extra cost of recording a probe as a snapshot, relative to the probe (docs/lens.md: from 0.01 to 0.22)
 
 
@@ -131,7 +132,7 @@ def configuration_of(config: str) -> str:
 
     Stores contain configs of several versions, which have more or fewer fields of other methods.
     """
-    return _without_seed(_SEED.sub("", config, count=1))
+    return _without_seed(SEED.sub("", config, count=1))
 
 
 def trained_configuration_of(config: str) -> str:
@@ -139,10 +140,7 @@ def trained_configuration_of(config: str) -> str:
 
     Results are grouped by this text: a recording and a run without snapshots are two seeds of one configuration.
     """
-    return _without_seed(_SEED.sub("", config, count=1), with_snapshots=False)
-
-
-_SEED = re.compile(r'"seed":[0-9]+,')  # removed before the cache is asked, so that all seeds share one entry
+    return _without_seed(SEED.sub("", config, count=1), with_snapshots=False)
 
 
 @lru_cache(maxsize=20_000)

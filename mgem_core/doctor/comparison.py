@@ -4,8 +4,6 @@ The project's machines have no GPU, so this is also the test of the code on GPUs
 TF32 runs without one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

@@ -35,14 +35,11 @@ def check_store() -> Iterator[Check]:
         yield Check("store", str(error).removesuffix("."), remedy, True)
         return
     counts = health.counts()
-    details = {"path": str(path), "schema": health.schema, "sweeps": health.sweeps, "runs": counts, **_sizes(health)}
+    sizes = {name: getattr(health, name) for name in ("used_bytes", "free_bytes", "log_bytes")}
+    details = {"path": str(path), "schema": health.schema, "sweeps": health.sweeps, "runs": counts, **sizes}
     yield _describe_file(path, health, {**details, "is_checked": health.is_checked, "damage": health.damage})
     yield checkpoints if isinstance(checkpoints, Check) else _describe_checkpoints(health, checkpoints)
     yield _describe_runner(path, counts)
-
-
-def _sizes(health: StoreHealth) -> dict[str, int]:
-    return {name: getattr(health, name) for name in ("used_bytes", "free_bytes", "log_bytes")}
 
 
 def _describe_file(path: Path, health: StoreHealth, details: dict[str, object]) -> Check:

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mgem_core.errors import UsageError
 from mgem_core.figures.page import LATEX_FIGURE, PICTURES, Page
 
 if TYPE_CHECKING:
-    import matplotlib.figure
     import pandas as pd
     import plotly.graph_objects as go
+    from matplotlib.figure import Figure as PrintedFigure
 
     from mgem_core.analysis.aggregate import View
     from mgem_core.figures.selection import Selection
+else:
+    PrintedFigure = Any  # in annotations, so that no figure imports matplotlib for them
 
 PlainFigure = dict[str, Any]  # a plotly figure as a dictionary: a list of traces, and the layout
 FORMATS = {  # name on the command line → title in menus
@@ -41,7 +44,7 @@ class Figure:
     data: Callable[[Selection], pd.DataFrame] | None = None
     tidy: Callable[[pd.DataFrame, View], pd.DataFrame] = lambda data, view: data  # the data for csv, json and parquet
     screen: Callable[[pd.DataFrame, View], PlainFigure | go.Figure] | None = None  # for html, and for pages
-    printed: Callable[[pd.DataFrame, View, Page], matplotlib.figure.Figure] | None = None  # for pictures; see _print.py
+    printed: Callable[[pd.DataFrame, View, Page], PrintedFigure] | None = None  # for pictures; see _print.py
     latex: Callable[[pd.DataFrame, View, str], str] | None = None  # a table; the string names the source
     subtitle: Callable[[pd.DataFrame, View], str] = lambda data, view: ""  # text next to the title on the page
     name_parts: Callable[[View], list[str]] = lambda view: []  # parts of file names, besides benchmark and task
@@ -49,6 +52,8 @@ class Figure:
     document: Callable[[Selection], Any] | None = None  # for json, if there is no data
     uses_view: bool = True  # False: it shows all runs, whatever benchmark and task the view has
     has_legend: bool = False  # the printed version
+    export_title: str = ""  # in the export dialog, where all figures stand next to each other; default: the title
+    is_first: bool = False  # the export dialog opens with it if it has something to show
     place: int | None = None  # position among the plots on the page Explore; None: not shown there
     controls: tuple[str, ...] = ()  # fields of the view that this plot uses, but not every plot
 
@@ -62,6 +67,13 @@ class Figure:
         except UsageError:
             return False
         return True
+
+    def drawn(self, selection: Selection) -> tuple[PlainFigure, str]:
+        """Return the version for the screen, and the subtitle as plain text."""
+        assert self.data, "a figure for pages has data"
+        assert self.screen, "a figure for pages can be shown"
+        data, view = self.data(selection), selection.view
+        return cast("PlainFigure", self.screen(data, view)), re.sub("<.*?>", "", self.subtitle(data, view))
 
     @property
     def formats(self) -> tuple[str, ...]:

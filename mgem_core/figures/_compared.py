@@ -5,8 +5,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from mgem_core.analysis import aggregate, paired
-from mgem_core.errors import UsageError
-from mgem_core.figures.selection import Selection, check_choice
+from mgem_core.errors import UsageError, check_choice
+from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import family, line_styles
 
 

@@ -32,13 +32,13 @@ class Label(NamedTuple):
         return left, bottom, left + self.size[0], bottom + self.size[1]
 
 
-def end_labels(ends: Sequence[Place], sizes: Sequence[Size], plots: Sequence[Size] = SCREEN) -> list[Label]:
+def end_labels(ends: Sequence[Place], sizes: Sequence[Size]) -> list[Label]:
     """Put labels to the right of these places, and move them up or down, towards the middle, where they would overlap."""
     is_high = sum(y for _, y in ends) > len(ends) / 2
     labels: dict[int, Label] = {}
     for i in sorted(range(len(ends)), key=lambda i: ends[i][1], reverse=is_high):
         label = Label(ends[i], (OFFSET, -sizes[i][1] / 2), sizes[i])
-        while any(overlap(label, other, plots) for other in labels.values()):
+        while any(overlap(label, other, SCREEN) for other in labels.values()):
             label = label._replace(offset=(OFFSET, label.offset[1] + (-1 if is_high else 1)))
         labels[i] = label
     return [labels[i] for i in range(len(ends))]
@@ -73,10 +73,10 @@ def _covers(box: tuple[float, float, float, float], obstacles: Obstacles, plot: 
     return bool(((left - room < x) & (x < right + room) & (bottom - room < y) & (y < top + room)).any())
 
 
-def along(ends: Sequence[Place], count: int = 25) -> list[Place]:
+def along(ends: Sequence[Place]) -> list[Place]:
     """Return places along a line, beginning with those near its ends."""
     (x0, y0), (x1, y1) = ends
-    shares = sorted(np.linspace(0, 1, count), key=lambda share: (min(share, 1 - share), share))
+    shares = sorted(np.linspace(0, 1, 25), key=lambda share: (min(share, 1 - share), share))
     return [(x0 + share * (x1 - x0), y0 + share * (y1 - y0)) for share in shares]
 
 

@@ -72,6 +72,19 @@ def runs_with_results(selection: Selection) -> list[tuple[int, str]]:
     return [(run, method) for run, method, status in selection.candidates() if status not in left_out]
 
 
+def new_task(view: View) -> int:
+    """Return the current task of the view's pair, counted from 0; of all pairs, the first."""
+    return view.pair[1] if view.pair else 1
+
+
+def runs_of_pair(selection: Selection) -> list[int]:
+    """Return the runs that can have measured the view's pair of tasks."""
+    view = selection.view
+    if view.after is not None and new_task(view) >= view.after:
+        return []
+    return [run for run, _ in runs_with_results(selection)]
+
+
 def last_task(view: View) -> int:
     """Return the task, counted from 0, that a run must have learned to be shown in a view."""
     return 0 if view.after is None else view.after - 1
@@ -82,11 +95,15 @@ def needed_task(view: View) -> str:
     return "its first task" if view.after is None else f"task {view.after}"
 
 
+def pair_text(view: View) -> str:
+    return "mean" if view.pair is None else f"{view.pair[0] + 1},{view.pair[1] + 1}"
+
+
 def check_pair(view: View, tasks: int) -> None:
     """Raise a UsageError if runs of this many tasks do not have the view's pair."""
     if view.pair is not None and not 0 <= view.pair[0] < view.pair[1] < tasks:
-        pair = f"{view.pair[0] + 1},{view.pair[1] + 1}"
-        raise UsageError(f"pair is {pair!r}; it must be S,T with 1 ≤ S < T ≤ {tasks}, the number of tasks, or mean.")
+        allowed = f"S,T with 1 ≤ S < T ≤ {tasks}, the number of tasks, or mean"
+        raise UsageError(f"pair is {pair_text(view)!r}; it must be {allowed}.")
 
 
 def number_of_seeds(counts: pd.Series) -> str:
@@ -110,7 +127,7 @@ def tidy(points: pd.DataFrame, view: View, measures: Mapping[str, str]) -> pd.Da
     frame["q"] = strengths(points["q"])
     if has_products:
         frame["axes"] = view.axes
-        frame["pair"] = "mean" if view.pair is None else f"{view.pair[0] + 1},{view.pair[1] + 1}"
+        frame["pair"] = pair_text(view)
     for old, new in measures.items():
         for suffix in ("", "_std", "_sem", "_within"):
             frame[new + suffix] = points[old + suffix]

@@ -9,18 +9,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mgem_core.analysis.aggregate import NO_RESULT, View
-from mgem_core.errors import UsageError
+from mgem_core.analysis.aggregate import View
+from mgem_core.errors import UsageError, check_choice
 from mgem_core.figures import PlainFigure, _points
 from mgem_core.figures._bundles import bundles_of, join_names
 from mgem_core.figures.page import Page
-from mgem_core.figures.selection import Selection, check_choice
+from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import LineStyle, family
 from mgem_core.lens.lines import GEM
 from mgem_core.lens.recorded_sweep import RecordedSweep, read_recorded
+from mgem_core.lens.seed_curves import mean_over_seeds
 from mgem_core.text import pluralize
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
 LINE_WIDTH = 1.5  # curves that are nowhere farther apart, in points, get one label
@@ -29,11 +31,7 @@ Curves = Mapping[str, NDArray[np.float64]]  # line → its points [places, 2]
 
 
 def has_data(selection: Selection) -> bool:
-    view = selection.view
-    task = view.pair[1] if view.pair else 1
-    if view.after is not None and task >= view.after:
-        return False
-    runs = [run for run, _ in _points.runs_with_results(selection)]
+    runs, task = _points.runs_of_pair(selection), _points.new_task(selection.view)
     return bool(selection.store.runs_with_snapshots(runs, first_task=task))
 
 
@@ -48,9 +46,7 @@ def read(selection: Selection) -> RecordedSweep:
     """Read the recordings of the view's pair of tasks; raise a UsageError if there are none."""
     runs, view = selection.runs(), selection.view
     _points.check_pair(view, int(runs["tasks"].max()))
-    if view.after is None:
-        runs = runs[~runs["status"].isin(NO_RESULT)]
-    if view.after is not None and (view.pair[1] if view.pair else 1) >= view.after:
+    if view.after is not None and _points.new_task(view) >= view.after:
         raise UsageError(f"nothing to show after task {view.after}: no step of a later task is recorded by then.")
     if found := read_recorded(selection.store, runs, view.pair, view.after):
         return found
@@ -74,11 +70,24 @@ def about(recorded: RecordedSweep, name: str) -> dict[str, Any]:
     }
 
 
+def over_strengths(
+    recorded: RecordedSweep, view: View, strengths: NDArray[np.float64], measures: Mapping[str, int]
+) -> pd.DataFrame:
+    """Return a row per line and strength: the means over seeds of these measures, and their standard errors."""
+    means, errors = mean_over_seeds(recorded.curves(view.axes, view.gradient, strengths.tolist()))
+    frames = []
+    for line, mean, error in zip(recorded.lines, means, errors, strict=True):
+        columns = {"q": strengths}
+        for name, place in measures.items():
+            columns |= {name: mean[:, place], f"{name}_sem": error[:, place]}
+        frames.append(pd.DataFrame(columns).assign(**about(recorded, line.name)))
+    return pd.concat(frames, ignore_index=True)
+
+
 def tidy(data: pd.DataFrame, view: View) -> pd.DataFrame:
     """Return the data for a file, with the axes and the pair of tasks; a single seed has no interval."""
     frame = data.drop(columns=["label", "family"], errors="ignore").rename(columns={"line": "method"})
-    pair = "mean" if view.pair is None else f"{view.pair[0] + 1},{view.pair[1] + 1}"
-    return frame.assign(axes=view.axes, pair=pair).replace([np.inf, -np.inf], np.nan)
+    return frame.assign(axes=view.axes, pair=_points.pair_text(view)).replace([np.inf, -np.inf], np.nan)
 
 
 def title(data: pd.DataFrame) -> str:
@@ -105,13 +114,11 @@ def curves_of(data: pd.DataFrame, at: Sequence[str]) -> Curves:
     return {str(line): rows[list(at)].dropna().to_numpy(float) for line, rows in data.groupby("line", sort=False)}
 
 
-def legend_handles(
-    curves: Curves, styles: Mapping[str, LineStyle], limits: Sequence[tuple[float, float]], page: Page
-) -> list[Line2D]:
-    """Return an entry of the legend for each bundle of curves that coincide on axes with these limits."""
+def legend_handles(curves: Curves, styles: Mapping[str, LineStyle], axes: Axes, page: Page) -> list[Line2D]:
+    """Return an entry of the legend for each bundle of curves that coincide on these axes."""
     from matplotlib.lines import Line2D
 
-    low, high = np.array(limits, float).T
+    low, high = np.array([axes.get_xlim(), axes.get_ylim()]).T
     ordered = [line for line in styles if len(curves.get(line, ()))]
     on_page = [(curves[line] - low) / (high - low) * page.axes_size for line in ordered]
     handles = []

@@ -4,21 +4,16 @@ The picture is a plane: g is the gradient of the new task, the rows are gradient
 the direction nearest to g among those that agree with every row, from the dual problem.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mgem_core.figures import PlainFigure, _print, _screen
+from mgem_core.figures import PlainFigure, PrintedFigure, _print, _screen
 from mgem_core.figures.page import LATEX_FIGURE, ONE_COLUMN, PICTURES, Page
 from mgem_core.restriction import dual
 from mgem_core.restriction.restriction import Restriction
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 Floats = NDArray[np.float64]
 G_T = np.array([0.25, -0.95])
@@ -112,7 +107,7 @@ def _arrow(name: str, vector: Floats, color: str, axes: dict[str, str]) -> list[
 
 
 @_print.printing()
-def printed(page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw the two panels for paper."""
     from matplotlib.figure import Figure
 

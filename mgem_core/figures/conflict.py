@@ -1,22 +1,15 @@
 """Conflict at recorded steps by layer and step: the cosine of the batch gradient g and the memory gradient ĝ_s."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import Figure, _print, _recorded, register
+from mgem_core.figures import Figure, PrintedFigure, _print, _recorded, frontier, register
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import pair_title
 from mgem_core.lens.conflicts import layer_cosines
 from mgem_core.lens.steps import steps_of
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 ROOM, ROW = 10, 0.16  # layers that fit in a figure of the usual height; height of each further one, in inches
 MOST_TICKS = 6
@@ -47,7 +40,7 @@ def tidy(rows: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 @_print.printing()
-def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a heat map of layers, from top to bottom, and recorded steps, from left to right."""
     from matplotlib.figure import Figure
 
@@ -55,13 +48,13 @@ def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotl
     table = rows.pivot(index="layer", columns=["task", "step"], values="cosine").loc[layers]
     table = table.sort_index(axis=1)
     figure = Figure((page.width, page.height + ROW * max(0, len(layers) - ROOM)), layout="constrained")
-    axes = figure.add_subplot(xlabel=_x_title(rows))
+    several = rows["task"].nunique() > 1
+    axes = figure.add_subplot(xlabel="task: step" if several else f"step of task {rows['task'].iloc[0]}")
     largest = float(np.nanmax(np.abs(table.to_numpy(float)), initial=1e-9))
     image = axes.imshow(table, cmap="RdBu", vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest")
     axes.set_yticks(range(len(layers)), [".".join(layer.split(".")[-2:]) for layer in layers])
     columns = list(table.columns)
     places = range(0, len(columns), -(-len(columns) // MOST_TICKS))
-    several = rows["task"].nunique() > 1
     axes.set_xticks(places, [f"{t}: {step}" if several else f"{step}" for t, step in (columns[i] for i in places)])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -71,17 +64,8 @@ def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotl
     return figure
 
 
-def _x_title(rows: pd.DataFrame) -> str:
-    tasks = list(dict.fromkeys(rows["task"]))
-    return f"step of task {tasks[0]}" if len(tasks) == 1 else "task: step"
-
-
 def subtitle(rows: pd.DataFrame, view: View) -> str:
     return f"{_recorded.title(rows)} · {pair_title(view)} · red: g and ĝ_s conflict"
-
-
-def name_parts(view: View) -> list[str]:
-    return ["mean-of-pairs" if view.pair is None else f"task{view.pair[0] + 1}-task{view.pair[1] + 1}"]
 
 
 register(
@@ -92,7 +76,7 @@ register(
         tidy=tidy,
         printed=printed,
         subtitle=subtitle,
-        name_parts=name_parts,
+        name_parts=frontier.pair_parts,
         has_data=_recorded.has_data,
     )
 )

@@ -1,22 +1,15 @@
 """The frontier over all strengths at recorded steps: ⟨g_t,z⟩ against ⟨g_s,z⟩, with marks at the strengths of the sweep."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import Figure, PlainFigure, _points, _print, _recorded, _screen, frontier, register
+from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _points, _print, _recorded, _screen, frontier, register
 from mgem_core.figures._legend import draw_legend
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import axis_titles, axis_titles_tex, line_styles, of_family, pair_title
-from mgem_core.lens.seed_curves import KEEPS, LEARNS, mean_over_seeds, strength_grid
-
-if TYPE_CHECKING:
-    import matplotlib.figure
+from mgem_core.lens.seed_curves import KEEPS, LEARNS, strength_grid
 
 AT = ("x", "y")
 
@@ -25,13 +18,8 @@ def data(selection: Selection) -> pd.DataFrame:
     """Return a row per line and strength, on a dense grid and at the strengths of the sweep: means over seeds."""
     recorded, view = _recorded.read(selection), selection.view
     strengths = np.unique([*strength_grid(recorded.recordings), *recorded.strengths])
-    means, errors = mean_over_seeds(recorded.curves(view.axes, view.gradient, strengths.tolist()))
-    columns: dict[str, Any] = {"q": strengths, "in_sweep": np.isin(strengths, recorded.strengths)}
-    frames = []
-    for line, mean, error in zip(recorded.lines, means, errors, strict=True):
-        numbers = {"x": mean[:, KEEPS], "y": mean[:, LEARNS], "x_sem": error[:, KEEPS], "y_sem": error[:, LEARNS]}
-        frames.append(pd.DataFrame({**columns, **numbers}).assign(**_recorded.about(recorded, line.name)))
-    return pd.concat(frames, ignore_index=True)
+    frame = _recorded.over_strengths(recorded, view, strengths, {"x": KEEPS, "y": LEARNS})
+    return frame.assign(in_sweep=frame["q"].isin(recorded.strengths))
 
 
 def tidy(curves: pd.DataFrame, view: View) -> pd.DataFrame:
@@ -61,7 +49,7 @@ def screen(curves: pd.DataFrame, view: View) -> PlainFigure:
 
 
 @_print.printing()
-def printed(curves: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(curves: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a curve per line, with markers at the strengths of the sweep; curves that coincide have one name."""
     figure, axes = _print.one_axes(page, *axis_titles_tex(view))
     styles = line_styles(curves)
@@ -70,8 +58,7 @@ def printed(curves: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplo
         axes.plot(rows["x"], rows["y"], color=color, linestyle=linestyle, lw=1.1, zorder=2.2)
         marked = rows[rows["in_sweep"]]
         axes.plot(marked["x"], marked["y"], ls="none", marker="o", ms=2.8, color=color, zorder=2.3)
-    limits = axes.get_xlim(), axes.get_ylim()
-    handles = _recorded.legend_handles(_recorded.curves_of(curves, AT), styles, limits, page)
+    handles = _recorded.legend_handles(_recorded.curves_of(curves, AT), styles, axes, page)
     _print.draw_title(figure, page, f"Frontier {_recorded.title(curves)}")
     draw_legend(figure, handles, page)
     return figure
@@ -90,6 +77,7 @@ register(
         screen=screen,
         printed=printed,
         has_legend=True,
+        is_first=True,
         subtitle=subtitle,
         name_parts=frontier.name_parts,
         has_data=_recorded.has_data,

@@ -1,22 +1,17 @@
 """Differences from GEM in ⟨g_t,z⟩ over the range of ⟨g_s,z⟩ that both lines cover, at recorded steps, with bands."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import Figure, PlainFigure, _print, _recorded, _screen, forest, register
+from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _print, _recorded, _screen, forest, register
 from mgem_core.figures._compared import nothing_in_common
 from mgem_core.figures._legend import draw_legend
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles, of_family
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 AT = ("share", "mean")
 X_TITLE = "share of the range of retention that both lines cover"
@@ -41,7 +36,7 @@ def y_title(rows: pd.DataFrame) -> str:
     return f"difference from {rows['baseline'].iloc[0]}, %"
 
 
-def note(rows: pd.DataFrame) -> str:
+def subtitle(rows: pd.DataFrame, view: View) -> str:
     return f"Learned at equal retention: mean and 95 % CI {_recorded.title(rows)}"
 
 
@@ -66,7 +61,7 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
             )
     figure = _screen.figure([*bands, *lines], X_TITLE, y_title(rows), list(styles))
     figure["layout"]["yaxis"] |= {"range": limits(rows), "zeroline": True, "zerolinecolor": of_family("GEM").color}
-    return _recorded.titled(figure, note(rows))
+    return _recorded.titled(figure, subtitle(rows, view))
 
 
 def limits(rows: pd.DataFrame) -> tuple[float, float]:
@@ -78,7 +73,7 @@ def limits(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 @_print.printing()
-def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a line and a band per method over the common range; lines that coincide have one name."""
     figure, axes = _print.one_axes(page, X_TITLE, y_title(rows))
     baseline = axes.axhline(0, color=of_family("GEM").color, lw=1.1, zorder=2, label=rows["baseline"].iloc[0])
@@ -93,14 +88,10 @@ def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotl
                 of_line["share"], of_line["low"], of_line["high"], alpha=opacity, lw=0, color=color, zorder=2.1
             )
     axes.set(xlim=(0, 1), ylim=limits(rows))
-    handles = _recorded.legend_handles(_recorded.curves_of(rows, AT), styles, ((0.0, 1.0), axes.get_ylim()), page)
+    handles = _recorded.legend_handles(_recorded.curves_of(rows, AT), styles, axes, page)
     _print.draw_title(figure, page, "Learned at equal retention: mean and 95 % CI", _recorded.title(rows))
     draw_legend(figure, [baseline, *handles], page)
     return figure
-
-
-def subtitle(rows: pd.DataFrame, view: View) -> str:
-    return note(rows)
 
 
 register(

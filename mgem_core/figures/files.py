@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
+from mgem_core.errors import check_choice
 from mgem_core.figures import FIGURES, Figure, _print, _screen
 from mgem_core.figures.latex_figure import latex_figure
 from mgem_core.figures.page import LATEX_FIGURE, ONE_COLUMN, PICTURES, Page, ending
-from mgem_core.figures.selection import Selection, check_choice
+from mgem_core.figures.selection import Selection
 
 
 def export(selection: Selection, name: str, format: str, page: Page = ONE_COLUMN) -> bytes:

@@ -1,9 +1,6 @@
 """Mean differences from GEM in ⟨g_t,z⟩ at equal ⟨g_s,z⟩, at recorded steps: a row per line, with its interval."""
 
-from __future__ import annotations
-
 import textwrap
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,14 +8,11 @@ import pandas as pd
 from mgem_core.analysis import significance
 from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.significance import Estimate
-from mgem_core.figures import Figure, PlainFigure, _print, _recorded, _screen, frontier, register
+from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _print, _recorded, _screen, frontier, register
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles, of_family
 from mgem_core.lens.differences import LineDifference
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 ROW = 0.17  # height of a row, in inches
 UNKNOWN = Estimate(np.nan, np.nan, np.nan, np.nan, 0, np.nan)
@@ -52,11 +46,7 @@ def colors(rows: pd.DataFrame) -> dict[str, str]:
     return {line: styles[line].color if line in significant else _recorded.GREY for line in rows["line"]}
 
 
-def x_title(rows: pd.DataFrame) -> str:
-    return f"learns more (+) or less (−) than {rows['baseline'].iloc[0]} at equal retention, %"
-
-
-def note(rows: pd.DataFrame) -> str:
+def subtitle(rows: pd.DataFrame, view: View) -> str:
     return f"Mean and 95 % CI {_recorded.title(rows)}; {_grey(rows)}"
 
 
@@ -82,15 +72,16 @@ def screen(rows: pd.DataFrame, view: View) -> PlainFigure:
                 "uid": _screen.uid(row["line"]),
             }
         )
-    figure = _screen.rows(_screen.figure(traces, x_title(rows), ""), len(rows), 48)
+    title = f"learns more (+) or less (−) than {rows['baseline'].iloc[0]} at equal retention, %"
+    figure = _screen.rows(_screen.figure(traces, title, ""), len(rows), 48)
     ticks = {"tickmode": "array", "tickvals": list(range(len(rows))), "ticktext": rows["line"].tolist()}
     figure["layout"]["yaxis"] = {**ticks, "range": [len(rows) - 0.5, -0.5], "automargin": True, "showgrid": False}
     figure["layout"]["xaxis"] |= {"zeroline": True, "zerolinecolor": of_family("GEM").color, "zerolinewidth": 2}
-    return _recorded.titled(figure, note(rows))
+    return _recorded.titled(figure, subtitle(rows, view))
 
 
 @_print.printing()
-def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a row per line with mean and confidence interval; the first line is at the top."""
     short = f"difference from {rows['baseline'].iloc[0]} at equal retention, %"  # the names of lines take much of the width
     figure, axes = _print.one_axes(page, textwrap.fill(short, 44 * page.columns), "")
@@ -106,10 +97,6 @@ def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotl
     axes.grid(visible=False, axis="y")
     _print.draw_title(figure, page, f"Mean and 95 % CI; {_grey(rows)}", _recorded.title(rows))
     return figure
-
-
-def subtitle(rows: pd.DataFrame, view: View) -> str:
-    return note(rows)
 
 
 def name_parts(view: View) -> list[str]:

@@ -1,32 +1,20 @@
 """The frontier: how much a step learns of the new task, ⟨g_t,z⟩, against how much it keeps of the old one, ⟨g_s,z⟩."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
+from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures._legend import draw_legend
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import ENVELOPE, axis_titles, axis_titles_tex, line_styles, pair_title
 from mgem_core.metrics import pareto_front
 
-if TYPE_CHECKING:
-    import matplotlib.figure
-
 AT = ("x", "y")
 
 
 def has_data(selection: Selection) -> bool:
-    view = selection.view
-    new_task = view.pair[1] if view.pair else 1
-    if view.after is not None and new_task >= view.after:
-        return False
-    runs = [run for run, _ in _points.runs_with_results(selection)]
-    return selection.store.has_events(runs, "Probed", new_task)
+    return selection.store.has_events(_points.runs_of_pair(selection), "Probed", _points.new_task(selection.view))
 
 
 def data(selection: Selection) -> pd.DataFrame:
@@ -65,7 +53,7 @@ def screen(points: pd.DataFrame, view: View) -> PlainFigure:
 
 
 @_print.printing()
-def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a line per method in the order of q with error bars, above the envelope of the GEM family."""
     front = envelope_of(points.dropna(subset=list(AT)))
     figure, axes = _print.one_axes(page, *axis_titles_tex(view))
@@ -92,14 +80,18 @@ def latex(points: pd.DataFrame, view: View, source: str) -> str:
 
 def name_parts(view: View) -> list[str]:
     axes = "per-unit" if view.axes == "unit" else view.axes
-    pair = "mean-of-pairs" if view.pair is None else f"task{view.pair[0] + 1}-task{view.pair[1] + 1}"
-    return [axes, *(["batch"] if view.gradient == "batch" else []), pair]
+    return [axes, *(["batch"] if view.gradient == "batch" else []), *pair_parts(view)]
+
+
+def pair_parts(view: View) -> list[str]:
+    return ["mean-of-pairs" if view.pair is None else f"task{view.pair[0] + 1}-task{view.pair[1] + 1}"]
 
 
 register(
     Figure(
         *("frontier", "Frontier", data, tidy, screen, printed, latex, subtitle, name_parts, has_data),
         has_legend=True,
+        export_title="Frontier along trained runs",
         place=1,
     )
 )

@@ -1,9 +1,7 @@
 """The map: a row per line, a column per strength; each cell shows a measure or its paired difference to a baseline."""
 
-from __future__ import annotations
-
 from itertools import chain, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,14 +11,11 @@ from mgem_core import text
 from mgem_core.analysis import paired
 from mgem_core.analysis.aggregate import View, mean_strength
 from mgem_core.analysis.significance import LEAST_SEEDS, are_significant, estimate, holm
-from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register, strength
+from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _latex, _points, _print, _screen, register, strength
 from mgem_core.figures._compared import Comparison, nothing_in_common, read_comparison
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import contrast, line_styles, measure_name
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 # From Brewer's PuOr and matplotlib's cividis, which colour-blind people can read.
 DIVERGING = [
@@ -160,7 +155,7 @@ def difference_title(cells: pd.DataFrame, view: View, in_tex: bool = False) -> s
 
 
 @_print.printing()
-def printed(cells: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(cells: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a heat map with numbers in its cells and a title that names them; without rows and columns that are empty."""
     from matplotlib.colors import LinearSegmentedColormap, to_hex
     from matplotlib.figure import Figure

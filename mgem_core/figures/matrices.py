@@ -12,12 +12,11 @@ import pandas as pd
 from mgem_core.analysis import aggregate, measurements
 from mgem_core.analysis.aggregate import View
 from mgem_core.errors import UsageError
-from mgem_core.figures import Figure, _latex, _print, register
+from mgem_core.figures import Figure, PrintedFigure, _latex, _print, register
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 
 if TYPE_CHECKING:
-    import matplotlib.figure
     import plotly.graph_objects as go
     from matplotlib.axes import Axes
 
@@ -148,7 +147,7 @@ def _hover_texts(R: np.ndarray, names: Sequence[str]) -> list[list[str]]:
 
 
 @_print.printing()
-def printed(data: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(data: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw heat maps on one colour scale, with numbers in the cells if there is space."""
     from matplotlib.figure import Figure
 

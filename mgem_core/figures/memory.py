@@ -1,22 +1,15 @@
 """Memory against truth at recorded steps: ⟨ĝ_s,z⟩ on the memory and ⟨g_s,z⟩ on the whole past task, over the strength."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import Figure, _print, _recorded, frontier, register
+from mgem_core.figures import Figure, PrintedFigure, _print, _recorded, frontier, register
 from mgem_core.figures._legend import draw_legend
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles, pair_title
-from mgem_core.lens.seed_curves import CURVATURE, KEEPS, MEMORY, mean_over_seeds, strength_grid
-
-if TYPE_CHECKING:
-    import matplotlib.figure
+from mgem_core.lens.seed_curves import CURVATURE, KEEPS, MEMORY, strength_grid
 
 ROUND = (0.1, 0.3, 1, 3, 10)  # strengths at which the axis has ticks, times a power of ten
 TITLES = {
@@ -28,16 +21,9 @@ TITLES = {
 
 def data(selection: Selection) -> pd.DataFrame:
     """Return a row per line and strength: both products, means and standard errors over seeds."""
-    recorded, view = _recorded.read(selection), selection.view
-    strengths = strength_grid(recorded.recordings)
-    means, errors = mean_over_seeds(recorded.curves(view.axes, view.gradient))
-    frames = []
-    for line, mean, error in zip(recorded.lines, means, errors, strict=True):
-        truth = {"gs_z": mean[:, KEEPS], "gs_z_sem": error[:, KEEPS]}
-        memory = {"memory_z": mean[:, MEMORY], "memory_z_sem": error[:, MEMORY]}
-        frame = pd.DataFrame({"q": strengths, **truth, **memory})
-        frames.append(frame.assign(**_recorded.about(recorded, line.name)))
-    return pd.concat(frames, ignore_index=True)
+    recorded = _recorded.read(selection)
+    measures = {"gs_z": KEEPS, "memory_z": MEMORY}
+    return _recorded.over_strengths(recorded, selection.view, strength_grid(recorded.recordings), measures)
 
 
 def position(q: pd.Series | np.ndarray, largest: float) -> np.ndarray:
@@ -54,7 +40,7 @@ def ticks(largest: float) -> dict[float, str]:
 
 
 @_print.printing()
-def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw two curves per line over the strength: solid for the past task, dashed for its memory."""
     from matplotlib.lines import Line2D
 
@@ -76,7 +62,7 @@ def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotl
         )
     }
     solid = {line: style._replace(linestyle="-") for line, style in styles.items()}
-    handles = _recorded.legend_handles(joined, solid, (axes.get_xlim(), axes.get_ylim()), page)
+    handles = _recorded.legend_handles(joined, solid, axes, page)
     kinds = {"past task ($g_s$)": "-", r"memory ($\hat g_s$)": "--"}
     handles += [Line2D([], [], color="#404040", lw=1.1, ls=style, label=name) for name, style in kinds.items()]
     _print.draw_title(figure, page, "Memory against the past task", _recorded.title(rows))

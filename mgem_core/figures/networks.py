@@ -1,9 +1,7 @@
 """Networks: ACC, the time of a step and the peak memory of every method with every network, as in the paper's Figure 4."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -11,16 +9,13 @@ from mgem_core import text
 from mgem_core.analysis.aggregate import View
 from mgem_core.analysis.choice import choose_configuration
 from mgem_core.errors import UsageError
-from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
+from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures._legend import draw_legend
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import family, line_styles
 from mgem_core.metrics import BY_CHANCE
 from mgem_core.streams import BENCHMARKS
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 PANELS = {"acc": "ACC, %", "seconds_per_step": "time, s per step", "peak_memory_mb": "peak memory, MB"}
 PANEL_PIXELS = 170
@@ -134,7 +129,7 @@ def _acc_range(rows: pd.DataFrame) -> list[float]:
 
 
 @_print.printing()
-def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(rows: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw the panels for paper."""
     from matplotlib.figure import Figure
 

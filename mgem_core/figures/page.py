@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from mgem_core.errors import UsageError
-from mgem_core.figures.selection import check_choice
+from mgem_core.errors import check_choice
 
 WIDTHS = {1: 3.5, 2: 7.0}  # inches, of one column and of both columns of a paper
 HEIGHTS = {1: 2.35, 2: 2.9}  # inches, of axes with their titles, without legend
@@ -19,8 +18,7 @@ class Page:
     caption: str = ""  # of the LaTeX figure; empty: a description of the figure
 
     def __post_init__(self) -> None:
-        if self.columns not in WIDTHS:
-            raise UsageError(f"columns is {self.columns!r}; it must be one of {', '.join(map(str, WIDTHS))}.")
+        check_choice("columns", self.columns, WIDTHS)
         check_choice("legend", self.legend, LEGENDS)
 
     @property

@@ -12,10 +12,10 @@ from mgem_core.paper.differences import BASELINE, RowDifference, with_interval
 from mgem_core.text import pluralize
 
 
-def row_differences(entries: Sequence[Entry], source: str, measure: str = "acc") -> list[RowDifference]:
-    """Compare every other row of this source with the baseline; empty if the source has no baseline."""
+def row_differences(entries: Sequence[Entry], source: str) -> list[RowDifference]:
+    """Compare ACC of every other row of this source with the baseline; empty if the source has no baseline."""
     results = {entry.row.label: entry.result for entry in entries if entry.source == source and entry.result}
-    return [*differences.row_differences(results, measure).values()]
+    return [*differences.row_differences(results).values()]
 
 
 def with_differences(rows: pd.DataFrame, entries: Sequence[Entry]) -> pd.DataFrame:

@@ -102,16 +102,10 @@ def latex(table: Table, scale: Scale, found: Sequence[Entry]) -> str:
         if entry.source:
             dagger = r"$^\dagger$" if entry.row.note and entry.source == PAPER else ""
             seeds = str(len(entry.result.seeds)) if entry.result else "---"
-            cells = [_latex_cell(entry.cells.get(name)) for name in MEASURES]
+            cells = [_latex.mean_cell(*entry.cells.get(name, (math.nan, math.nan)), 2) for name in MEASURES]
             names = [_latex.escape(entry.row.label) + dagger, _latex.escape(entry.source)]
             groups.setdefault(entry.row.label, []).append([*names, *cells, seeds])
     notes = "".join(f"% {row.label}: {row.note}\n" for row in table.rows if row.note)
     about = f"{table.title}, our runs at {scale} scale: mean ± standard error over seeds; the paper's as printed; percent"
     head = ["method", "source", *(name.upper() for name in MEASURES), "seeds"]
     return notes + _latex.tabular(about, head, groups.values())
-
-
-def _latex_cell(cell: Cell | None) -> str:
-    if cell is None:
-        return "---"
-    return f"${cell.mean:.2f}$" if math.isnan(cell.error) else rf"${cell.mean:.2f} \pm {cell.error:.2f}$"

@@ -1,18 +1,13 @@
 """Figure 5 of the paper: images of the domains of Digit-Five, DomainNet and similar benchmarks whose data is installed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mgem_core.figures import _print
+from mgem_core.figures import PrintedFigure, _print
 from mgem_core.figures.page import LATEX_FIGURE, ONE_COLUMN, PICTURES, Page
 from mgem_core.streams import BENCHMARKS
 from mgem_core.streams._files import unreadable
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 COUNT = 8  # images per domain
 GAP = 2  # width of the white gap between two images, in pixels
@@ -60,7 +55,7 @@ def _side_by_side(images: np.ndarray) -> np.ndarray:
 
 
 @_print.printing()
-def printed(page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a strip per domain, below the title of its benchmark, in as many columns as the page has."""
     from matplotlib.figure import Figure
 

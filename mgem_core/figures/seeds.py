@@ -1,23 +1,18 @@
 """Per seed: the difference of every line to the baseline in each seed, with mean and 95 % confidence interval."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mgem_core.analysis import paired
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import Figure, PlainFigure, _latex, _print, _screen, frontier, register
+from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _latex, _print, _screen, frontier, register
 from mgem_core.figures._compared import nothing_in_common, read_comparison
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
 from mgem_core.text import pluralize
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 TITLES = {  # titles of the axis
     "retention": "learned at equal retention, %",
@@ -84,7 +79,7 @@ def screen(differences: pd.DataFrame, view: View) -> PlainFigure:
 
 
 @_print.printing()
-def printed(differences: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(differences: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw dots, means and confidence intervals for paper."""
     styles, baseline = line_styles(differences), differences["baseline"].iloc[0]
     figure, axes = _print.one_axes(page, f"difference to {baseline}: {TITLES[view.difference]}", "")

@@ -1,6 +1,6 @@
 """The runs and the view that a figure shows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from mgem_core.analysis import aggregate, frames, measurements
 from mgem_core.analysis.aggregate import CHOICES, View
 from mgem_core.analysis.choice import best_by_validation
 from mgem_core.analysis.measurements import MeasurementCache
-from mgem_core.errors import UsageError
+from mgem_core.errors import UsageError, check_choice
 from mgem_core.store import Store
 
 
@@ -95,8 +95,3 @@ class Selection:
         labels = dict(self.store.run_values(["id", "label"], ids))
         is_known = bool(ids) and labels.keys() >= set(ids)
         return f"{labels[ids[0]]}-{'-'.join(f'r{run}' for run in ids[:5])}" if is_known else "runs"
-
-
-def check_choice(field: str, value: str, allowed: Collection[str]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{field} is {value!r}; it must be one of {', '.join(allowed)}.")

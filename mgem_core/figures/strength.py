@@ -1,21 +1,16 @@
 """Against strength: any measure over the memory strength q, with a line per method."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View
-from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, frontier, register
+from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _latex, _points, _print, _screen, frontier, register
 from mgem_core.figures._legend import draw_legend
 from mgem_core.figures.page import ONE_COLUMN, Page
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles, measure_name, measure_title
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 SMALL = 0.05  # up to about this strength the axis is linear, so that it can show 0; above, logarithmic
 CLOSEST = 0.045  # least distance of two ticks, as a share of the axis
@@ -78,7 +73,7 @@ def screen(points: pd.DataFrame, view: View) -> PlainFigure:
 
 
 @_print.printing()
-def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw the lines for paper, with a legend."""
     known, constant = _drawn(points, view)
     styles, marks = line_styles(points), ticks(known)

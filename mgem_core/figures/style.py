@@ -135,19 +135,18 @@ def error_title(view: View) -> str:
     return {**titles, "seeds": "faint: every seed"}[view.errors]
 
 
-MEASURE_NAMES = {"acc": "ACC", "fwd": "FWD", "bwd": "BWD"}
 UNITS = {"acc": "%", "fwd": "%", "bwd": "points"}
 
 
 def measure_title(view: View, in_tex: bool = False) -> str:
     """Return the title of the view's measure with its unit, such as "ACC, %", or of an axis of the frontier."""
     if view.measure in UNITS:
-        return f"{MEASURE_NAMES[view.measure]}, {UNITS[view.measure]}"
+        return f"{view.measure.upper()}, {UNITS[view.measure]}"
     return (axis_titles_tex if in_tex else axis_titles)(view)[view.measure == "y"]
 
 
 def measure_name(view: View, in_tex: bool = False) -> str:
     """Return the name of the view's measure, without unit or explanation."""
     if view.measure in UNITS:
-        return MEASURE_NAMES[view.measure]
+        return view.measure.upper()
     return measure_title(view, in_tex).partition("  " if in_tex else " · ")[0]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mgem_core.analysis.aggregate import View, by_strength
-from mgem_core.figures import Figure, PlainFigure, _latex, _points, _print, _screen, register
+from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures._labels import Label, Place, along, free_label, obstacles_of
 from mgem_core.figures._legend import draw_legend
 from mgem_core.figures.page import ONE_COLUMN, Page
@@ -17,7 +17,6 @@ from mgem_core.figures.style import line_styles
 from mgem_core.learners import shares_network
 
 if TYPE_CHECKING:
-    import matplotlib.figure
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
@@ -77,7 +76,7 @@ def _ends_within(acc: float, x: tuple[float, float], y: tuple[float, float]) -> 
 
 
 @_print.printing()
-def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> matplotlib.figure.Figure:
+def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a line per method in the order of q with error bars, and dashed lines of equal ACC."""
     figure, axes = _print.one_axes(page, "BWD  (lost or gained later, in points)", "FWD  (just after learning, in %)")
     known = _points.drawn(points, view, AT)

@@ -1,7 +1,5 @@
 """The device of a run, its number of threads, and the precision of forward and backward passes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

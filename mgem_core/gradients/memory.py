@@ -1,7 +1,5 @@
 """The samples behind the memory rows of a step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

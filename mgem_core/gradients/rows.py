@@ -3,8 +3,6 @@
 Chains of linear layers have their own passes, without autograd (`mgem_core.gradients.linear_chain`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 

@@ -5,8 +5,6 @@
 This is GEM's dual problem with one row and no floor. As in p-mGEM, it is solved for each parameter module separately.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """ER (Chaudhry et al. 2019, "On tiny episodic memories"): every step also learns from a reservoir."""
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import Field
 

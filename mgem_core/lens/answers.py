@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mgem_core.errors import UsageError
+from mgem_core.errors import UsageError, check_choice
 from mgem_core.lens.modules import module_products
 from mgem_core.lens.steps import Steps, Tensors, check_splits, tensors_of
 from mgem_core.restriction import partition
@@ -120,8 +120,8 @@ def row_weights(steps: Steps, restriction: Restriction) -> tuple[tuple[float, ..
     Raise UsageError if these steps cannot answer for the restriction.
     """
     check_splits(steps, restriction.splits, restriction.split_by)
-    if restriction.rule and restriction.rule not in RULES:
-        raise UsageError(f"rule is {restriction.rule!r}; it must be one of {', '.join(RULES)}.")
+    if restriction.rule:
+        check_choice("rule", restriction.rule, RULES)
     try:
         per_task = restriction.task_strengths(steps.past)
     except ValueError as error:

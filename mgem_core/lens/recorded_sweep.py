@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mgem_core import text
-from mgem_core.analysis.aggregate import mean_strength
+from mgem_core.analysis.aggregate import NO_RESULT, mean_strength
 from mgem_core.learners import uses
 from mgem_core.lens import recordings
 from mgem_core.lens.differences import LineDifference, line_difference
@@ -63,9 +63,12 @@ def read_recorded(
 ) -> RecordedSweep | None:
     """Read the recordings among runs (a frame of frames.runs) that have this pair of tasks; None if there are none.
 
-    Without a pair, all pairs are used whose current task is among the first `after` tasks. Only one configuration is used:
-    the one with the most recorded seeds, then GEM, then the strength nearest to the usual one.
+    Without a pair, all pairs are used whose current task is among the first `after` tasks. Runs that ended without a result
+    count only if `after` is given. Only one configuration is used: the one with the most recorded seeds, then GEM, then the
+    strength nearest to the usual one.
     """
+    if after is None:
+        runs = runs[~runs["status"].isin(NO_RESULT)]
     with_snapshots = store.runs_with_snapshots(runs["id"].tolist(), first_task=pair[1] if pair else 1)
     if not with_snapshots:
         return None

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from mgem_core.errors import UsageError
 from mgem_core.events import Snapped
-from mgem_core.home import partial_of, replace_file
+from mgem_core.home import check_writable, replace_file
 from mgem_core.lens.header import find_excess
 from mgem_core.lens.recordings import Recording, packed, sample_counts
 from mgem_core.networks._layer import Layer
@@ -49,11 +49,7 @@ class Recorder:
         self.snapshots: list[Snapped] = []
         self.numbers = 0  # in their packed factors
         self._next_save = monotonic() + SECONDS
-        try:
-            partial_of(self.path).touch()
-            partial_of(self.path).unlink()
-        except OSError as error:
-            raise UsageError(f"path is {str(path)!r}, but it cannot be written: {error.strerror}.") from None
+        check_writable("path", self.path)
 
     def __enter__(self) -> Recorder:
         return self

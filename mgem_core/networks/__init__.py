@@ -5,19 +5,19 @@ module. A test compares the two. `_layer.py` has the kinds of layers as data, an
 the same names. Files whose names begin with an underscore register nothing.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mgem_core.networks._layer import Layer, Shape
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch.nn import Module
+else:
+    Module = Any  # in annotations, so that no network imports torch for them
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Network:
     name: str  # the value of the field `network`
     # (shape of an image, number of outputs, factor for all hidden widths) → the layers with parameters, in order
     layers: Callable[[Shape, int, float], list[Layer]]
-    build: Callable[[Shape, int, float], nn.Module]  # the same arguments → the module, initialised from torch's seed
+    build: Callable[[Shape, int, float], Module]  # the same arguments → the module, initialised from torch's seed
     # The smallest height and width of an image in pixels. A batch of one such image can be learned, for which a batch norm
     # needs more than one value per channel.
     smallest_side: int = 1
@@ -59,7 +59,7 @@ def has_convolutions(network: str, shape: Shape, classes: int) -> bool:
     return any(len(tensor) == 4 for layer in layers(network, shape, classes) for tensor in layer.shapes.values())
 
 
-def build(network: str, shape: Shape, classes: int, seed: int, width: float = 1.0) -> nn.Module:
+def build(network: str, shape: Shape, classes: int, seed: int, width: float = 1.0) -> Module:
     """Return the torch module, initialised from `seed`; the global random state of torch does not change."""
     import torch
 

@@ -9,16 +9,10 @@ There is no dropout. A step must depend only on the state of the run, so that a 
 uninterrupted one. Runs like GEM's see each image about once, so there is little to overfit.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
-from mgem_core.networks import Network, register
+from mgem_core.networks import Module, Network, register
 from mgem_core.networks._layer import Layer, Shape, conv, linear, scaled
-
-if TYPE_CHECKING:
-    from torch import nn
 
 CONVOLUTIONS = ((0, 64, 3), (3, 192, 5), (6, 384, 3), (8, 256, 3), (10, 256, 3))  # index in `features`, width, kernel
 POOLINGS = (2, 5, 12)
@@ -36,7 +30,7 @@ def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
     return [*parts, *(linear(f"classifier.{place}", *size) for place, *size in sizes)]
 
 
-def build(shape: Shape, classes: int, width: float) -> nn.Module:
+def build(shape: Shape, classes: int, width: float) -> Module:
     from torch import nn
 
     from mgem_core.networks._initialised import conv, linear

@@ -1,15 +1,9 @@
 """The paper's network for Split CIFAR100: five convolutions, the last of which gives the logits."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from mgem_core.networks import Network, register
+from mgem_core.networks import Module, Network, register
 from mgem_core.networks._layer import Layer, Shape, conv, norm, scaled
-
-if TYPE_CHECKING:
-    from torch import nn
 
 WIDTHS = (128, 256, 512, 1024)
 
@@ -22,7 +16,7 @@ def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
     return [*parts, conv("conv5", channels[-1], classes, 2, bias=True)]
 
 
-def build(shape: Shape, classes: int, width: float) -> nn.Module:
+def build(shape: Shape, classes: int, width: float) -> Module:
     """Build the module. Images of 32 × 32 give one position per logit, as in the paper; larger ones are averaged."""
     from torch import nn
 

@@ -1,15 +1,9 @@
 """A small convolutional network for digits: two convolutions with batch norm, and a linear layer."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
-from mgem_core.networks import Network, register
+from mgem_core.networks import Module, Network, register
 from mgem_core.networks._layer import Layer, Shape, conv, linear, norm, scaled
-
-if TYPE_CHECKING:
-    from torch import nn
 
 NARROW, WIDE = 8, 16
 KERNEL, STRIDE = 5, 2
@@ -24,7 +18,7 @@ def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
     ]  # fmt: skip
 
 
-def build(shape: Shape, classes: int, width: float) -> nn.Module:
+def build(shape: Shape, classes: int, width: float) -> Module:
     from torch import nn
 
     from mgem_core.networks._initialised import conv, linear

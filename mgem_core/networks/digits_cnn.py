@@ -1,15 +1,9 @@
 """The paper's network for Digit-Five: two convolutions, a max-pooling, and two linear layers."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
-from mgem_core.networks import Network, register
+from mgem_core.networks import Module, Network, register
 from mgem_core.networks._layer import Layer, Shape, conv, linear, scaled
-
-if TYPE_CHECKING:
-    from torch import nn
 
 NARROW, WIDE, HIDDEN = 32, 64, 128
 KERNEL, POOL = 3, 2
@@ -25,7 +19,7 @@ def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
     ]
 
 
-def build(shape: Shape, classes: int, width: float) -> nn.Module:
+def build(shape: Shape, classes: int, width: float) -> Module:
     from torch import nn
 
     from mgem_core.networks._initialised import conv, linear

@@ -1,15 +1,9 @@
 """The paper's network for DomainNet: five convolutions that halve the image, and one that gives the logits."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from mgem_core.networks import Network, register
+from mgem_core.networks import Module, Network, register
 from mgem_core.networks._layer import Layer, Shape, conv, scaled
-
-if TYPE_CHECKING:
-    from torch import nn
 
 WIDTHS = (64, 128, 256, 512, 512)
 
@@ -19,7 +13,7 @@ def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
     return [conv(f"conv{i}", inputs, outputs, 3, bias=True) for i, (inputs, outputs) in enumerate(sizes, start=1)]
 
 
-def build(shape: Shape, classes: int, width: float) -> nn.Module:
+def build(shape: Shape, classes: int, width: float) -> Module:
     """Build the module. Images of 96 × 96 give one position per logit, as in the paper; larger ones are averaged."""
     from torch import nn
 

@@ -1,16 +1,10 @@
 """The paper's network for digits: two hidden layers of 100 units. It takes images of any shape."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from math import prod
-from typing import TYPE_CHECKING
 
-from mgem_core.networks import Network, register
+from mgem_core.networks import Module, Network, register
 from mgem_core.networks._layer import Layer, Shape, linear, scaled
-
-if TYPE_CHECKING:
-    from torch import nn
 
 HIDDEN = 100
 
@@ -20,7 +14,7 @@ def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
     return [linear("fc1", prod(shape), hidden), linear("fc2", hidden, hidden), linear("fc3", hidden, classes)]
 
 
-def build(shape: Shape, classes: int, width: float) -> nn.Module:
+def build(shape: Shape, classes: int, width: float) -> Module:
     from torch import nn
 
     from mgem_core.networks._initialised import linear

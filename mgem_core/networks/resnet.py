@@ -1,14 +1,7 @@
 """torchvision's ResNet-18, adapted to small images as is usual for CIFAR: a 3 × 3 stem with stride 1 and no max-pooling."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from mgem_core.networks import Network, register
+from mgem_core.networks import Module, Network, register
 from mgem_core.networks._layer import Layer, Shape, conv, linear, norm, scaled
-
-if TYPE_CHECKING:
-    from torch import nn
 
 WIDTHS = (64, 128, 256, 512)  # widths of the four stages, each of two blocks
 
@@ -28,7 +21,7 @@ def layers(shape: Shape, classes: int, width: float) -> list[Layer]:
     return [*parts, linear("fc", inputs, classes)]
 
 
-def build(shape: Shape, classes: int, width: float) -> nn.Module:
+def build(shape: Shape, classes: int, width: float) -> Module:
     from torch import nn
     from torchvision.models import resnet18
 
@@ -40,7 +33,7 @@ def build(shape: Shape, classes: int, width: float) -> nn.Module:
     return network
 
 
-def _scale(network: nn.Module, width: float) -> None:
+def _scale(network: Module, width: float) -> None:
     """Replace every layer by one of another width, because the width of torchvision's ResNet-18 is fixed."""
     from torch import nn
 
@@ -55,7 +48,7 @@ def _scale(network: nn.Module, width: float) -> None:
                 setattr(parent, name, nn.Linear(scaled(part.in_features, width), part.out_features))
 
 
-def _conv(inputs: int, outputs: int, kernel: int, stride: int, padding: int) -> nn.Conv2d:
+def _conv(inputs: int, outputs: int, kernel: int, stride: int, padding: int) -> Module:
     """Make a convolution, initialised as in torchvision's ResNet."""
     from torch import nn
 

@@ -5,17 +5,11 @@ torchvision's would get 7 × 7 copies of it. Weights are initialised as in GEM's
 networks. There is no dropout, for the reasons given in alexnet.py.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from mgem_core.networks import Network, register
+from mgem_core.networks import Module, Network, register
 from mgem_core.networks._layer import Layer, Shape, conv, linear, norm, scaled
-
-if TYPE_CHECKING:
-    from torch import nn
 
 Stages = tuple[tuple[int, ...], ...]  # the widths of the convolutions before each of the five poolings
 VGG11: Stages = ((64,), (128,), (256, 256), (512, 512), (512, 512))
@@ -32,7 +26,7 @@ def layers(stages: Stages, shape: Shape, classes: int, width: float) -> list[Lay
     return [*parts, *(linear(f"classifier.{place}", *size) for place, *size in sizes)]
 
 
-def build(stages: Stages, shape: Shape, classes: int, width: float) -> nn.Module:
+def build(stages: Stages, shape: Shape, classes: int, width: float) -> Module:
     from torch import nn
 
     from mgem_core.networks._initialised import conv, linear

@@ -51,7 +51,7 @@ def row_difference(results: Mapping[str, Result], one: str, other: str, measure:
     return estimate(np.array([values[0][seed] - values[1][seed] for seed in seeds]))
 
 
-def with_interval(found: Estimate, decimals: int = 2) -> str:
+def with_interval(found: Estimate) -> str:
     """Write a difference with its interval: +0.50 (95 % CI +0.41 to +0.59, 5 seeds)."""
-    mean, low, high = (signed(value, decimals) for value in (found.mean, found.low, found.high))
+    mean, low, high = (signed(value, 2) for value in (found.mean, found.low, found.high))
     return f"{mean} (95 % CI {low} to {high}, {found.seeds} seeds)"

@@ -1,7 +1,5 @@
 """Training many runs: one runner per store gives queued runs to a pool of workers, on this machine or a Ray cluster."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, Protocol
 

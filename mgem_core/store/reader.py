@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from statistics import fmean
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mgem_core.config.sweeps import configuration_of
+from mgem_core.config.sweeps import SEED, configuration_of
 from mgem_core.events import Snapped
 from mgem_core.restriction import gram_factors
 from mgem_core.store.database import Database
@@ -29,7 +28,6 @@ COMPUTED = {  # columns of a run that are computed from those of the table
     "learned": f"CASE status WHEN 'finished' THEN max(task, ifnull({TASKS}, 0)) ELSE task END",
     **{name: f"json_extract(config, '$.{name}')" for name in ("benchmark", "method", "strength", "seed", "tasks")},
 }
-SEED = re.compile(r'"seed":[0-9]+,')  # in a stored config
 Row = dict[str, Any]
 # Task, step, packed factors [L, M (M + 1) / 2] and sizes [S, K] of a snapshot; see `gram_factors` and `Snapped`.
 PackedRow = tuple[int, int, NDArray[np.float32], NDArray[np.int64]]
@@ -95,10 +93,10 @@ class Reader:
         counts, done = ({**dict.fromkeys(STATUSES, 0), **{row[0]: row[i] for row in rows}} for i in (1, 2))
         return counts, done
 
-    def recent_durations(self, most: int = 200) -> list[tuple[str, float]]:
-        """Return the config (as JSON) and seconds of the runs that finished last."""
-        query = "SELECT config, seconds FROM runs WHERE status = 'finished' AND seconds > 0 ORDER BY id DESC LIMIT ?"
-        return [(row["config"], row["seconds"]) for row in self.database.rows(query, most)]
+    def recent_durations(self) -> list[tuple[str, float]]:
+        """Return the config (as JSON) and seconds of the 200 runs that finished last."""
+        query = "SELECT config, seconds FROM runs WHERE status = 'finished' AND seconds > 0 ORDER BY id DESC LIMIT 200"
+        return [tuple(row) for row in self.database.rows(query)]
 
     # Sweeps
 
@@ -168,11 +166,9 @@ class Reader:
         )
         return bool(self.database.value(query, kind, first_task, json.dumps(list(runs))))
 
-    def runs_with_snapshots(
-        self, runs: Sequence[int] | None = None, sweep: int | None = None, first_task: int = 0
-    ) -> list[int]:
-        """Return the runs with snapshots from task `first_task` on: among `runs`, in a sweep, or in the whole store."""
-        condition, values = run_condition(runs, sweep)
+    def runs_with_snapshots(self, runs: Sequence[int] | None = None, first_task: int = 0) -> list[int]:
+        """Return the runs with snapshots from task `first_task` on: among `runs`, or in the whole store."""
+        condition, values = run_condition(runs)
         has_some = "EXISTS (SELECT 1 FROM snapshots WHERE run = runs.id AND task >= ?)"
         return self._ids(f"SELECT id FROM runs WHERE {condition} AND {has_some} ORDER BY id", *values, first_task)
 

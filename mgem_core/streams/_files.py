@@ -1,7 +1,5 @@
 """Files of datasets: check that they exist, complete and unaltered, and download them."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Samples of datasets in .npz files: x_train and x_test [N, height, width, 3] uint8; y_train and y_test from 0 to 9."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from pathlib import Path

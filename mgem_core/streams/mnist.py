@@ -1,7 +1,5 @@
 """The paper's MNIST benchmarks: all 70,000 digits, in torchvision's layout under data_root()."""
 
-from __future__ import annotations
-
 import math
 import os
 import struct

@@ -3,8 +3,6 @@
 Uses the folder mnist_m, as packed by its authors, or else a sample of the images in digit-five/mnist_m.npz.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 Uses the files that torchvision downloads, or, if there are none, a sample of the images in digit-five/svhn.npz.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

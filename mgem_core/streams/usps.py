@@ -1,7 +1,5 @@
 """USPS: digits of 16 × 16 pixels from envelopes. A domain of digit_five.py, in torchvision's layout under data_root()."""
 
-from __future__ import annotations
-
 import bz2
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The training loop: it takes steps, probes some of them, and ends each task with an evaluation and a checkpoint."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

@@ -1,7 +1,5 @@
 """Keep the stream of the last run, because most runs of a sweep show the same images as the run before."""
 
-from __future__ import annotations
-
 import torch
 
 from mgem_core.config import RunConfig

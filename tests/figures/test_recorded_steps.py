@@ -11,7 +11,7 @@ from mgem_core import UsageError
 from mgem_core.analysis import frames
 from mgem_core.analysis.aggregate import View
 from mgem_core.config.sweeps import SweepSpec
-from mgem_core.figures import FIGURES, conflict, curves, difference, forest, memory
+from mgem_core.figures import FIGURES, curves, difference, forest, memory
 from mgem_core.figures._bundles import bundles_of, join_names
 from mgem_core.figures._recorded import GREY
 from mgem_core.figures.selection import Selection
@@ -189,7 +189,7 @@ def test_bundles_are_curves_that_are_nowhere_far_apart():
 
 def test_a_seed_without_a_common_range_is_mentioned():
     rows = pd.DataFrame({"recorded": ["GEM, strength 0.5"], "recorded_seeds": [4], "seeds": [3], "baseline": ["GEM"]})
-    assert difference.note(rows).endswith("(3 of 4 seeds)")
+    assert difference.subtitle(rows, View()).endswith("(3 of 4 seeds)")
 
 
 def test_gem_with_the_most_seeds_and_the_usual_strength_is_used(tmp_path):
@@ -215,4 +215,4 @@ def test_sweep_without_recordings_says_how_to_record(tmp_path):
         assert not FIGURES[name].is_available(Selection(store, 1))
         with pytest.raises(UsageError, match="no run has recorded steps; record some with mgem sweep --record"):
             exported(store, name, "csv")
-    assert conflict.name_parts(View()) == ["task1-task2"]
+    assert FIGURES["conflict"].name_parts(View()) == ["task1-task2"]

@@ -49,7 +49,7 @@ def _line(record: dict[str, Any], measured: Measurements) -> Line:
 
 def rounded(value: float | None, digits: int) -> float | None:
     """Round to this many significant digits; NaN and infinity, which JSON does not have, become None."""
-    return None if value is None or not np.isfinite(value) else float(f"{value:.{digits}g}")
+    return None if value is None or not isfinite(value) else float(f"{value:.{digits}g}")
 
 
 def append(path: Path, lines: Iterable[Line]) -> int:
