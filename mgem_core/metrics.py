@@ -33,7 +33,8 @@ def forgetting(R: ArrayLike, shares_network: bool = True) -> float:
     R = _square(R)
     if len(R) < 2 or not shares_network:
         return float("nan")
-    return float((R[:-1, :-1].max(axis=0) - R[-1, :-1]).mean())
+    with np.errstate(invalid="ignore"):  # ∞ − ∞ is unknown, too
+        return float((R[:-1, :-1].max(axis=0) - R[-1, :-1]).mean())
 
 
 def _square(R: ArrayLike) -> Floats:
