@@ -12,11 +12,12 @@ from pathlib import Path
 import pandas as pd
 
 from mgem_core.figures.paper_table import PAPER, SHIPPED, entries
+from mgem_core.metrics import MEASURES
 from mgem_core.paper import claims, published
 from mgem_core.paper.claims.evidence import MNIST, compare_lines, results
 from mgem_core.paper.differences import row_differences
 from mgem_core.paper.selection import published_results
-from mgem_core.paper.tables import MEASURES, TABLES, VALIDATION, Scale
+from mgem_core.paper.tables import PRINTED_MEASURES, TABLES, VALIDATION, Scale
 from mgem_core.text import MISSING, mean_and_error, signed
 
 FILE = Path(__file__).parents[1] / "docs" / "reproduction.md"
@@ -51,7 +52,7 @@ def printed_and_ours(name: str, scale: Scale) -> list[str]:
     head = [table.title.partition(" · ")[2], "paper: ACC", "FWD", "BWD", "ours: ACC", "FWD", "BWD", "q", "lr", "seeds"]
     rows: dict[str, dict[str, list[str]]] = {}
     for entry in entries(table, scale, {SHIPPED: published_results(name, scale)}):
-        texts = {name: compact(*entry.cells[name]) if name in entry.cells else MISSING for name in MEASURES}
+        texts = {name: compact(*entry.cells[name]) if name in entry.cells else MISSING for name in PRINTED_MEASURES}
         clear = {name for name, found in entry.differences.items() if found.significant}
         cells = [f"**{text}**" if name in clear else text for name, text in texts.items()]
         of_row = rows.setdefault(f"{entry.row.label}†" if entry.row.note else entry.row.label, {})
@@ -72,9 +73,10 @@ def table_1() -> list[str]:
 
 
 def minus_gem() -> list[str]:
-    """Return ACC and BWD minus those of GEM within seeds; bold where the difference in ACC is significant."""
-    found = {(table, measure): row_differences(results(table), measure) for table in MNIST for measure in ("acc", "bwd")}
-    head = ["minus GEM", *(f"{MNIST[table].partition(' ')[2]}: {measure.upper()}" for table, measure in found)]
+    """Return ACC, BWD and Forgetting minus those of GEM within seeds; bold where that in ACC is significant."""
+    shown = ("acc", "bwd", "forgetting")
+    found = {(table, measure): row_differences(results(table), measure) for table in MNIST for measure in shown}
+    head = ["minus GEM", *(f"{MNIST[table].partition(' ')[2]}: {MEASURES[measure]}" for table, measure in found)]
     rows = []
     for row in TABLES["table-1-permutations"].rows:
         of_row = [of.get(row.label) for of in found.values()]

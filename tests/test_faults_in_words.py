@@ -15,6 +15,7 @@ from pages import PAGES, open_page
 from mgem_core.cli import main
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Started
+from mgem_core.metrics import MEASURES
 from mgem_core.runner import Ended
 from mgem_core.runner.runner import Runner
 from mgem_core.runner.worker import train
@@ -225,8 +226,9 @@ def test_json_of_runs_has_no_nan(home, capsys):
     first, second = json.loads(capsys.readouterr().out)["runs"]
     assert first["config"]["tasks"] == 2
     assert first["matrix"] == R.tolist()
-    wanted = {"run", "label", "config", "acc", "fwd", "bwd", "matrix", "seconds", "seconds_per_step", "status"}
+    wanted = {"run", "label", "config", *MEASURES, "matrix", "seconds", "seconds_per_step", "status"}
     assert wanted <= first.keys()
+    assert (first["forgetting"], second["forgetting"]) == (10, None)
     assert "configuration" not in first
     assert (first["run"], first["error"], second["acc"]) == ("r1", None, None)
 

@@ -7,10 +7,11 @@ from typing import Any
 import pandas as pd
 
 from mgem_core.figures.style import LineStyle
+from mgem_core.metrics import MEASURES
 from mgem_core.text import is_missing, mean_and_error, strength
 
-MEASURES = ("acc", "fwd", "bwd")
 ACC_HELP = "mean accuracy on all tasks so far, % (± standard error over seeds)"
+FORGETTING_HELP = "mean fall from the best accuracy on each earlier task to its final one, in points"
 VALIDATION_HELP = "mean accuracy on the training images that were held out, after the last task, %"
 COLUMNS = [
     {"name": "line", "title": "method", "kind": "text"},
@@ -18,6 +19,7 @@ COLUMNS = [
     {"name": "acc", "title": "ACC", "kind": "number", "help": ACC_HELP},
     {"name": "fwd", "title": "FWD", "kind": "number", "help": "mean accuracy on each task just after learning it, %"},
     {"name": "bwd", "title": "BWD", "kind": "number", "help": "change caused by later tasks: ACC − FWD, in points"},
+    {"name": "forgetting", "title": "Forgetting", "kind": "number", "help": FORGETTING_HELP},
     {"name": "validation_acc", "title": "validation", "kind": "number", "help": VALIDATION_HELP},
     {"name": "runs", "title": "seeds", "kind": "number", "help": "finished / all"},
     {"name": "progress", "title": "progress", "kind": "progress"},

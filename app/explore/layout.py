@@ -14,7 +14,7 @@ from mgem_core import RunConfig, UsageError, networks
 from mgem_core.analysis import aggregate
 from mgem_core.analysis.legend import legend_entries
 from mgem_core.figures import style
-from mgem_core.learners import uses
+from mgem_core.learners import shares_network, uses
 from mgem_core.networks._layer import Layer
 from mgem_core.text import pluralize
 
@@ -108,6 +108,7 @@ def configuration_items(firsts: pd.DataFrame, configs: Sequence[RunConfig | None
                 **{"line": of_lines[0], "lines": of_lines, "label": row["label"], "family": family},
                 "q": aggregate.mean_strength(row["strength"]) if has_strength else None,
                 **{"color": color, "dash": DASHES[dash], "symbol": style.of_family(family).symbol},
+                "sharesNetwork": shares_network(row["method"]),
                 **_settings(config),
             }
         )

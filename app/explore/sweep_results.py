@@ -84,7 +84,7 @@ def show_table(selection: PageSelection, points: pd.DataFrame, selected: list[st
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(shown)} of {len(points)} configurations, as selected in the plots.")
             st.button("Show all", type="tertiary", on_click=select_points, args=([],))
-    description = "ACC, FWD and BWD of every configuration"
+    description = "Accuracies of every configuration"
     components.show_table(
         table_columns(points), table_rows(shown, line_styles(points)), "table", description, marked, mark_rows
     )

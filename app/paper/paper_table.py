@@ -17,7 +17,7 @@ from mgem_core.figures.paper_findings import table_finding
 from mgem_core.figures.paper_table import OWN, SHIPPED, Entry, read_entries
 from mgem_core.paper import published
 from mgem_core.paper.selection import published_results
-from mgem_core.paper.tables import SCALES, TABLES, Scale, Table, sweep_of
+from mgem_core.paper.tables import POST_HOC, SCALES, TABLES, Scale, Table, sweep_of
 from mgem_core.store import Store
 from paper.run_this import ask_to_run
 from paper.table_rows import DAGGER, choices_in_words, columns, table_rows
@@ -130,7 +130,7 @@ def _show_notes(table: Table, scale: Scale, entries: list[Entry]) -> None:
     for note in dict.fromkeys(row.note for row in table.rows if row.note):
         labels = ", ".join(row.label for row in table.rows if row.note == note)
         st.caption(escape_markdown(f"{DAGGER} {labels}: {note}"))
-    st.caption(SHORT_EXPLANATION if scale == "short" else EXPLANATION)
+    st.caption(f"{SHORT_EXPLANATION if scale == 'short' else EXPLANATION} {POST_HOC}")
     if not any(entry.source == SHIPPED for entry in entries):
         elsewhere = "" if published.read(table.name)[0].empty else " There are some at the other scale."
         st.caption(f"This version has no results at this scale.{elsewhere}")

@@ -16,7 +16,7 @@ from runs.curves import show_curves, show_matrices
 from runs.run_list import MOST_CURVES, status_text
 from runs.selected_runs import default_values, format_value, load_runs, non_default_fields, run_names
 
-METRICS = {"acc": "ACC, %", "fwd": "FWD, %", "bwd": "BWD, points"}
+METRICS = {"acc": "ACC, %", "fwd": "FWD, %", "bwd": "BWD, points", "forgetting": "Forgetting, points"}
 MOST_SWEEPS = 4  # the most sweeps to which a run links
 
 

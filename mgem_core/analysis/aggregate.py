@@ -10,11 +10,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
-from mgem_core import text
+from mgem_core import metrics, text
 from mgem_core.analysis.legend import legend_entries
 from mgem_core.analysis.paired import within_seed_errors
 from mgem_core.learners import shares_network, uses
-from mgem_core.metrics import pareto_front
 
 Axes = Literal["unit", "raw", "cosine"]
 Gradient = Literal["full", "batch"]
@@ -27,6 +26,8 @@ ERRORS: tuple[Errors, ...] = get_args(Errors)
 GRADIENTS: tuple[Gradient, ...] = get_args(Gradient)
 AXES: tuple[Axes, ...] = get_args(Axes)
 MEASURES: tuple[Measure, ...] = get_args(Measure)
+RESULTS = (*metrics.MEASURES, "x", "y")  # of a run; a view shows one of MEASURES, which are compared with a baseline
+TRANSFER = ["fwd", "bwd", "forgetting"]  # unknown if the tasks do not share a network
 CELLS: tuple[Cells, ...] = get_args(Cells)
 DIFFERENCES: tuple[Difference, ...] = get_args(Difference)
 STRENGTHS: tuple[Strengths, ...] = get_args(Strengths)
@@ -71,21 +72,21 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
     """Add the measurements to the runs (a frame of frames.runs) of the view's benchmark.
 
     New columns: key and lines (`legend_entries`) of the configuration, line (the first of them), family, q; x = ⟨g_s,z⟩ and
-    y = ⟨g_t,z⟩ on the view's axes; acc, fwd, bwd after `learned` tasks; curve, the mean accuracy after each task. A run
-    that failed, diverged or was cancelled has no measures, except in a view after a task that it did learn. NaN means
-    unknown or not finite.
+    y = ⟨g_t,z⟩ on the view's axes; acc, fwd, bwd, forgetting after `learned` tasks; curve, the mean accuracy after each
+    task. A run that failed, diverged or was cancelled has no measures, except in a view after a task that it did learn. NaN
+    means unknown or not finite.
     """
     runs = runs[runs["benchmark"] == (view.benchmark or benchmarks(runs)[0])] if len(runs) else runs
     runs = one_per_seed(runs)
     run_values = [_measures(measured[run], view) for run in runs["id"]]
-    measures = np.array([values for values, _ in run_values], float).reshape(-1, len(MEASURES))
+    measures = np.array([values for values, _ in run_values], float).reshape(-1, len(RESULTS))
     learned = np.array([len(curve) for _, curve in run_values], int)
     if view.after is None:  # a run that ended early has no result
         without_result = runs["status"].isin(NO_RESULT)
         learned[without_result], measures[without_result] = 0, np.nan
     measures[~np.isfinite(measures)] = np.nan  # a diverging run cannot be drawn
     separate = ~runs["method"].map(shares_network).to_numpy(bool)
-    measures[np.ix_(separate, [MEASURES.index("fwd"), MEASURES.index("bwd")])] = np.nan  # no shared network, no transfer
+    measures[np.ix_(separate, [RESULTS.index(name) for name in TRANSFER])] = np.nan
     firsts = runs.drop_duplicates("configuration")
     lines = dict(zip(firsts["configuration"], legend_entries(firsts), strict=True))
     columns: dict[str, Any] = {
@@ -96,7 +97,7 @@ def run_measures(runs: pd.DataFrame, measured: Mapping[int, Measurements], view:
         "q": runs["strength"].where(runs["method"].map(lambda method: uses(method, "strength"))),
         "learned": learned,
         "curve": [curve for _, curve in run_values],
-        **dict(zip(MEASURES, measures.T, strict=True)),
+        **dict(zip(RESULTS, measures.T, strict=True)),
     }
     return runs.assign(**columns)
 
@@ -117,7 +118,7 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
 
     The columns are
     - key, line, lines, label, family, q and the fields of the config;
-    - x, y, acc, fwd, bwd, each with its _std and _sem over seeds and its standard error within seeds, _within
+    - x, y, acc, fwd, bwd, forgetting, each with its _std and _sem over seeds and its standard error within seeds, _within
       (`paired.within_seed_errors`), and validation_acc; all are means over shared seeds (`_select_shared_seeds`);
     - seeds, the number of seeds in the mean of acc (in the mean of x for answers of the lens, which have no acc);
       other_seeds, the seeds that have ended but are not shared; is_shared, whether the means are over shared seeds;
@@ -145,11 +146,11 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
     in_pool = _of_main_method(runs, which)
     counted = "x" if has_ended.all() and runs["acc"].isna().all() else "acc"
     means: dict[str, np.ndarray] = {}
-    for name in (*MEASURES, "validation_acc", "progress", "seconds"):
+    for name in (*RESULTS, "validation_acc", "progress", "seconds"):
         values = runs[name].to_numpy(float)
-        if name in ("acc", "fwd", "bwd"):
+        if name in metrics.MEASURES:
             values = np.where(behind, np.nan, values)  # seeds that have learned fewer tasks do not count yet
-        if name in MEASURES:
+        if name in RESULTS:
             values, is_shared = _select_shared_seeds(values, which, seeds, has_ended)
             means[name] = values
             columns[f"{name}_within"] = _errors_within_seeds(values, which, seeds, in_pool)
@@ -166,10 +167,10 @@ def points(runs: pd.DataFrame, measured: Mapping[int, Measurements], view: View)
             columns["is_shared"] = is_shared
     if view.errors == "seeds":
         columns["by_seed"] = [
-            {int(seeds[i]): {name: float(means[name][i]) for name in MEASURES} for i in members}
+            {int(seeds[i]): {name: float(means[name][i]) for name in RESULTS} for i in members}
             for members in _members(which, ~np.isnan(np.array(list(means.values()))).all(axis=0))
         ]
-    columns["front"] = pareto_front(np.column_stack([columns["x"], columns["y"]]))
+    columns["front"] = metrics.pareto_front(np.column_stack([columns["x"], columns["y"]]))
     frame = runs.drop_duplicates("configuration").reset_index(drop=True)
     return pd.concat([frame.drop(columns=[name for name in columns if name in frame]), pd.DataFrame(columns)], axis=1)
 
@@ -277,16 +278,18 @@ def benchmarks(runs: pd.DataFrame) -> list[str]:
 
 
 def _measures(run: Measurements, view: View) -> tuple[list[float], list[float]]:
-    """Return [acc, fwd, bwd, x, y] and the mean accuracies after each task."""
+    """Return the RESULTS and the mean accuracies after each task."""
     curve, new_accuracy = run.mean_accuracy[: view.after], run.new_accuracy[: view.after]
     is_known = len(curve) > 0 if view.after is None else len(curve) == view.after
-    acc, fwd = (curve[-1], fmean(new_accuracy)) if is_known else (np.nan, np.nan)
+    acc, fwd, lost = (np.nan,) * 3
+    if is_known:
+        acc, fwd, lost = curve[-1], fmean(new_accuracy), metrics.forgetting(run.R[: len(curve), : len(curve)])
     pairs = run.pairs if view.pair is None else {view.pair: run.pairs[view.pair]} if view.pair in run.pairs else {}
     steps = [values for (_, t), values in pairs.items() if view.after is None or t < view.after]
     at = COLUMN[view.axes]
     offset = 1 if view.gradient == "full" else 2
     x, y = (fmean(values[at + i] for values in steps) if steps else np.nan for i in (0, offset))
-    return [acc, fwd, acc - fwd, x, y], curve
+    return [acc, fwd, acc - fwd, lost, x, y], curve
 
 
 def _mean_curve(curves: list[list[float]]) -> list[float]:

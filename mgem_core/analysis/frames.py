@@ -28,6 +28,12 @@ def runs(store: Store, sweep: int | None = None, ids: Sequence[int] | None = Non
     return with_fields(pd.DataFrame(store.run_values([*COLUMNS, "config"], ids, sweep), columns=[*COLUMNS, "config"]))
 
 
+def with_forgetting(store: Store, runs: pd.DataFrame) -> pd.DataFrame:
+    """Add the column `forgetting` to a frame of `runs`; reading R of many runs takes longer than reading the frame."""
+    found = {record["id"]: record["forgetting"] for record in store.run_records(runs["id"].tolist())}
+    return runs.assign(forgetting=runs["id"].map(found).astype(float))
+
+
 def with_fields(frame: pd.DataFrame) -> pd.DataFrame:
     """Replace the column `config` (stored configs) by `configuration` and one column per field of a config."""
     configs = pd.DataFrame([_fields(config) for config in frame["config"]], columns=[*RunConfig.model_fields])

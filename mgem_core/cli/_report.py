@@ -12,23 +12,32 @@ import numpy as np
 from mgem_core.config import RunConfig
 from mgem_core.config.sweeps import step_work
 from mgem_core.events import Event, Finished, Started, Stepped, TaskLearned, number
+from mgem_core.learners import shares_network
+from mgem_core.metrics import MEASURES, forgetting
 
 INTERNAL = ("id", "wanted", "code", "place")  # columns of a run that only the store and the runner use
 
 
 def result(config: RunConfig, task_names: Sequence[str], finished: Finished) -> dict[str, Any]:
     """Return the document that `--json` prints; NaN becomes null."""
-    numbers = ("acc", "fwd", "bwd", "validation_acc", "seconds", "seconds_per_step")
+    numbers = ("validation_acc", "seconds", "seconds_per_step")
     return {
         "label": config.label,
         "status": finished.status,
         "message": finished.message,
+        **{name: number(value) for name, value in measures(config, finished).items()},
         **{name: number(getattr(finished, name)) for name in numbers},
         "task_names": list(task_names),
         "matrix": [[number(value) for value in row] for row in finished.R],
         "fingerprint": finished.fingerprint,
         "config": config.model_dump(mode="json"),
     }
+
+
+def measures(config: RunConfig, finished: Finished) -> dict[str, float]:
+    """Return the MEASURES of a run that has ended."""
+    lost = forgetting(finished.R, shares_network(config.method))
+    return {name: lost if name == "forgetting" else getattr(finished, name) for name in MEASURES}
 
 
 def stored_run(record: dict[str, Any]) -> dict[str, Any]:
@@ -44,7 +53,8 @@ def summary(config: RunConfig, task_names: Sequence[str], finished: Finished) ->
     rows = [
         f"{i + 1:>10} │ {' '.join(map(_percent, finished.R[i]))}   {printable(name)}" for i, name in enumerate(task_names)
     ]
-    metrics = "   ".join(f"{name} {_percent(getattr(finished, name.lower())).strip()}" for name in ("ACC", "FWD", "BWD"))
+    found = measures(config, finished)
+    metrics = "   ".join(f"{title} {_percent(found[name]).strip()}" for name, title in MEASURES.items())
     time = f"{finished.seconds:.1f} s, {1000 * finished.seconds_per_step:.2f} ms per step"
     title = f"{config.label} on {config.benchmark_info.title}, seed {config.seed}: accuracy in percent on each task"
     return "\n".join([title, "", head, "───────────┼" + "─" * (7 * T), *rows, "", f"{metrics}   ({time})"])

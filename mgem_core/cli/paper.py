@@ -16,16 +16,18 @@ from mgem_core.figures import paper_differences
 from mgem_core.figures.paper_files import FORMATS, as_file, figure_file, figure_formats, figure_has_legend
 from mgem_core.figures.paper_table import PAPER, Entry, read_entries
 from mgem_core.home import store_path
+from mgem_core.metrics import MEASURES
 from mgem_core.paper.selection import in_words
-from mgem_core.paper.tables import FIGURES, MEASURES, SCALES, TABLES
+from mgem_core.paper.tables import FIGURES, POST_HOC, SCALES, TABLES
 from mgem_core.store import Store
 from mgem_core.text import MISSING, mean_and_error
 
 AXES = ("unit", "raw")
 BINARY = ("png", "pdf", "parquet")
-LEGEND = """
-ACC, FWD and BWD in percent; in parentheses ours minus the paper's. Our ± is the standard error over seeds. The paper does
-not say what its ± is; we assume a standard error.
+LEGEND = f"""
+ACC, FWD, BWD and Forgetting in percent; in parentheses ours minus the paper's. Our ± is the standard error over seeds. The
+paper does not say what its ± is; we assume a standard error.
+{POST_HOC}
 *  the 95 % CI of the difference excludes zero (Student's t over our seeds, not corrected for the number of cells); not
    marked at the short scale"""
 

@@ -9,6 +9,7 @@ import pandas as pd
 from mgem_core import text
 from mgem_core.analysis.aggregate import View
 from mgem_core.figures import _points
+from mgem_core.metrics import MEASURES
 
 ESCAPED = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -38,8 +39,8 @@ def points_table(points: pd.DataFrame, view: View, source: str, units: str, colu
 
 
 def accuracy_table(points: pd.DataFrame, view: View, source: str) -> str:
-    """Write ACC, FWD and BWD of every configuration. Nothing is bold: the largest mean need not be significantly larger."""
-    columns = {name.upper(): mean_cells(points[name], points[f"{name}_sem"], 2) for name in ("acc", "fwd", "bwd")}
+    """Write all MEASURES of every configuration. Nothing is bold: the largest mean need not be significantly larger."""
+    columns = {title: mean_cells(points[name], points[f"{name}_sem"], 2) for name, title in MEASURES.items()}
     return points_table(points, view, source, "percent, mean ± standard error over seeds", columns)
 
 

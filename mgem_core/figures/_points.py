@@ -6,12 +6,13 @@ from typing import Any
 import pandas as pd
 
 from mgem_core import text
-from mgem_core.analysis.aggregate import MEASURES, NO_RESULT, View, seeds_in_words
+from mgem_core.analysis.aggregate import NO_RESULT, RESULTS, View, seeds_in_words
 from mgem_core.errors import UsageError
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import error_title
+from mgem_core.metrics import MEASURES
 
-ACCURACIES = {name: name for name in ("acc", "fwd", "bwd")}  # columns of points → columns of files
+ACCURACIES = {name: name for name in MEASURES}  # columns of points → columns of files
 
 
 def products(view: View) -> dict[str, str]:
@@ -22,7 +23,7 @@ def products(view: View) -> dict[str, str]:
 def error_column(name: str, view: View) -> str | None:
     """Return the column with this measure's error bars in the view; None without error bars."""
     suffix = {"within": "within", "between": "sem"}.get(view.errors)
-    return f"{name}_{suffix}" if suffix and name in MEASURES else None
+    return f"{name}_{suffix}" if suffix and name in RESULTS else None
 
 
 def comparable(points: pd.DataFrame, at: Sequence[str]) -> pd.DataFrame:

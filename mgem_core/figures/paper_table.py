@@ -9,8 +9,9 @@ import pandas as pd
 from mgem_core.analysis import frames
 from mgem_core.figures import _latex
 from mgem_core.learners import uses
+from mgem_core.metrics import MEASURES
 from mgem_core.paper.selection import Difference, Result, difference, find_results, judge, published_results, settings
-from mgem_core.paper.tables import MEASURES, Cell, Row, Scale, Table
+from mgem_core.paper.tables import POST_HOC, PRINTED_MEASURES, Cell, Row, Scale, Table
 from mgem_core.store import Store
 
 PAPER, SHIPPED, OWN = "paper", "ours", "your runs"  # the sources: printed, published with the tool, in the user's store
@@ -29,19 +30,19 @@ class Entry(NamedTuple):
 def read_entries(store: Store, table: Table, scale: Scale) -> list[Entry]:
     """Return the entries of the paper, of the results that come with the tool, and of the runs in the store."""
     ids = [run for run, benchmark in store.run_values(["id", "benchmark"]) if benchmark == table.benchmark]
-    own = find_results(frames.runs(store, ids=ids), table, scale) if ids else {}
+    own = find_results(frames.with_forgetting(store, frames.runs(store, ids=ids)), table, scale) if ids else {}
     return entries(table, scale, {SHIPPED: published_results(table.name, scale), OWN: own})
 
 
 def entries(table: Table, scale: Scale, sources: Mapping[str, Mapping[str, Result]]) -> list[Entry]:
     """Return for each row the paper's numbers, and those of each source of runs (results by label) that has some.
 
-    The differences from the paper in ACC are tested, for each source in all rows together. FWD and BWD are not tested, nor
-    is the short scale, which trains less than the paper.
+    The differences from the paper in ACC are tested, for each source in all rows together. Other measures are not tested,
+    nor is the short scale, which trains less than the paper.
     """
     found: list[Entry] = []
     for row in table.rows:
-        printed = {name: cell for name in MEASURES if (cell := row.printed(name))}
+        printed = {name: cell for name in PRINTED_MEASURES if (cell := row.printed(name))}
         of_row = [Entry(row, PAPER, printed, {}, None)] if printed else []
         for source, results in sources.items():
             if result := results.get(row.label):
@@ -83,6 +84,7 @@ def _record(table: Table, scale: Scale, entry: Entry) -> dict[str, Any]:
     record["scale"] = PAPER if result is None else scale
     for name in MEASURES:
         record[name], record[f"{name}_error"] = entry.cells.get(name, (math.nan, math.nan))
+    for name in PRINTED_MEASURES:
         one = entry.differences.get(name)
         record[f"{name}_difference"], record[f"{name}_difference_error"] = one[:2] if one else (math.nan, math.nan)
     record["acc_difference_is_significant"] = "acc" in entry.differences and entry.differences["acc"].significant
@@ -105,7 +107,7 @@ def latex(table: Table, scale: Scale, found: Sequence[Entry]) -> str:
             cells = [_latex.mean_cell(*entry.cells.get(name, (math.nan, math.nan)), 2) for name in MEASURES]
             names = [_latex.escape(entry.row.label) + dagger, _latex.escape(entry.source)]
             groups.setdefault(entry.row.label, []).append([*names, *cells, seeds])
-    notes = "".join(f"% {row.label}: {row.note}\n" for row in table.rows if row.note)
+    notes = "".join(f"% {row.label}: {row.note}\n" for row in table.rows if row.note) + f"% {POST_HOC}\n"
     about = f"{table.title}, our runs at {scale} scale: mean ± standard error over seeds; the paper's as printed; percent"
-    head = ["method", "source", *(name.upper() for name in MEASURES), "seeds"]
+    head = ["method", "source", *MEASURES.values(), "seeds"]
     return notes + _latex.tabular(about, head, groups.values())

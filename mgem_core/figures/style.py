@@ -11,6 +11,7 @@ import pandas as pd
 
 from mgem_core.analysis.aggregate import View
 from mgem_core.learners import FAMILIES, Style
+from mgem_core.metrics import MEASURES
 
 RUNS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#808080"]  # colours of single runs
 MODULES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#808080"]  # colours of modules
@@ -141,12 +142,12 @@ UNITS = {"acc": "%", "fwd": "%", "bwd": "points"}
 def measure_title(view: View, in_tex: bool = False) -> str:
     """Return the title of the view's measure with its unit, such as "ACC, %", or of an axis of the frontier."""
     if view.measure in UNITS:
-        return f"{view.measure.upper()}, {UNITS[view.measure]}"
+        return f"{MEASURES[view.measure]}, {UNITS[view.measure]}"
     return (axis_titles_tex if in_tex else axis_titles)(view)[view.measure == "y"]
 
 
 def measure_name(view: View, in_tex: bool = False) -> str:
     """Return the name of the view's measure, without unit or explanation."""
     if view.measure in UNITS:
-        return view.measure.upper()
+        return MEASURES[view.measure]
     return measure_title(view, in_tex).partition("  " if in_tex else " · ")[0]

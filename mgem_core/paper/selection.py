@@ -15,8 +15,9 @@ from mgem_core import text
 from mgem_core.analysis.choice import choose_configuration
 from mgem_core.analysis.significance import LEAST_SEEDS, are_significant, from_deviation
 from mgem_core.config import RunConfig
+from mgem_core.metrics import MEASURES
 from mgem_core.paper import published
-from mgem_core.paper.tables import MEASURES, SCALES, TABLES, Cell, Row, Scale, Table
+from mgem_core.paper.tables import SCALES, TABLES, Cell, Row, Scale, Table
 
 CHOOSING_SEEDS = 2  # seeds that choose the settings of a row if enough others are left to compare rows; otherwise one
 COLLAPSE = 30.0  # a seed has collapsed if its ACC is this many points below the median of the seeds
@@ -39,7 +40,7 @@ class Mean(NamedTuple):
 class Result:
     """The result of a row: means over the seeds of one configuration."""
 
-    means: dict[str, Mean]  # ACC, FWD and BWD; Independent has only ACC
+    means: dict[str, Mean]  # by measure; Independent has only ACC
     by_seed: dict[str, dict[int, float]]  # measure → seed → value
     seeds: tuple[int, ...]  # the seeds in the means
     config: RunConfig  # with one of the seeds
@@ -65,7 +66,7 @@ class Difference(NamedTuple):
 
 
 def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Result | None:
-    """Return the result of a row from a frame of `frames.runs`; None if no finished run belongs to the row.
+    """Return the result of a row from a frame of `frames.with_forgetting`; None if no finished run belongs to the row.
 
     If there are several configurations, such as several strengths, the one with the highest validation accuracy is chosen,
     with the first seeds that all of them share (see CHOOSING_SEEDS). Means are over its other seeds; if it has none, over

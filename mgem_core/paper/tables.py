@@ -12,7 +12,8 @@ from mgem_core.learners import uses
 
 Scale = Literal["paper", "short"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
-MEASURES = ("acc", "fwd", "bwd")
+PRINTED_MEASURES = ("acc", "fwd", "bwd")  # the measures in the paper's tables
+POST_HOC = "The paper does not print Forgetting; we added it after the results were known, and do not test it."
 STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0]  # the paper tries 0 to 1; larger ones may be better
 SEEDS = [0, 1, 2, 3, 4, 5]  # the first two choose settings; the other four compare rows
 SHORT_STRENGTHS, SHORT_SEEDS = [0.0, 0.3, 1.0, 3.0], [0, 1, 2]
@@ -37,7 +38,7 @@ class Row:
     note: str = ""  # how the printed numbers contradict each other
 
     def printed(self, measure: str) -> Cell | None:
-        return {"acc": self.acc, "fwd": self.fwd, "bwd": self.bwd}[measure]
+        return {"acc": self.acc, "fwd": self.fwd, "bwd": self.bwd}.get(measure)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgem_core.config.sweeps import SEED, configuration_of
-from mgem_core.events import Snapped
+from mgem_core.events import Snapped, number
+from mgem_core.learners import shares_network
+from mgem_core.metrics import forgetting
 from mgem_core.restriction import gram_factors
 from mgem_core.store.database import Database
 from mgem_core.store.run_filter import BENCHMARK, RunFilter, run_condition
@@ -49,12 +51,16 @@ class Reader:
         return list(map(tuple, self.database.rows(f"SELECT {selected} FROM runs WHERE {condition} ORDER BY id", *values)))
 
     def run_records(self, runs: Sequence[int] | None = None, sweep: int | None = None) -> list[Row]:
-        """Return everything about some runs, a sweep or all runs, by id; config, matrix and task_names are plain data."""
+        """Return everything about some runs, a sweep or all runs, by id; config, matrix and task_names are plain data.
+
+        Forgetting is computed from the matrix, so that runs of older versions have it, too.
+        """
         condition, values = run_condition(runs, sweep)
         computed = f"{COMPUTED['progress']} AS progress"
         rows = self.database.rows(f"SELECT *, {computed} FROM runs WHERE {condition} ORDER BY id", *values)
         stored_as_json = ("config", "matrix", "task_names")
-        return [{**row, **{name: row[name] and json.loads(row[name]) for name in stored_as_json}} for row in rows]
+        records = [{**row, **{name: row[name] and json.loads(row[name]) for name in stored_as_json}} for row in rows]
+        return [{**record, "forgetting": forgetting_of(record)} for record in records]
 
     def task_names(self, runs: Sequence[int]) -> dict[int, list[str]]:
         """Map each run to the names of its tasks; empty if it never started or an older version did not store them."""
@@ -189,6 +195,12 @@ class Reader:
 
     def _ids(self, query: str, *values: Any) -> list[int]:
         return [row[0] for row in self.database.rows(query, *values)]
+
+
+def forgetting_of(run: Row) -> float | None:
+    """Return the Forgetting of a run, given its `matrix` and `config` as plain data; None if it is unknown."""
+    R, method = run["matrix"], run["config"].get("method", "")
+    return number(forgetting(R, shares_network(method))) if R else None
 
 
 def _packed(row: sqlite3.Row) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

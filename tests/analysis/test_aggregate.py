@@ -18,6 +18,7 @@ from mgem_core.config.sweeps import SweepSpec
 from mgem_core.events import Finished, Probed, Started, TaskLearned
 from mgem_core.figures import FIGURES, frontier, transfer
 from mgem_core.figures.selection import Selection
+from mgem_core.metrics import MEASURES, forgetting
 from mgem_core.store import Store
 
 SPEC = SweepSpec(
@@ -71,6 +72,7 @@ def test_point_is_the_mean_over_seeds(store):
     assert row["acc"] == pytest.approx(R[2].mean() + 1)
     assert row["fwd"] == pytest.approx(R.diagonal().mean() + 1)
     assert row["bwd"] == pytest.approx(row["acc"] - row["fwd"])
+    assert row["forgetting"] == pytest.approx(forgetting(R))
     assert row["acc_std"] == pytest.approx(np.std([0, 2], ddof=1))
     assert row["curve"] == pytest.approx([91.0, 83.5, R[2].mean() + 1])
 
@@ -110,11 +112,9 @@ def test_measures_equal_the_result_of_the_run(tmp_path):
         number, claimed = store.claim()
         assert claimed == config
         store.record([(number, event) for event in run(RunConfig(**config.model_dump()))])
-    frame, runs = points(store), frames.runs(store)
-    assert frame[["acc", "fwd", "bwd"]].to_numpy(float) == pytest.approx(
-        runs[["acc", "fwd", "bwd"]].to_numpy(float), nan_ok=True
-    )
-    assert np.isnan(frame["bwd"].iloc[1])
+    frame, runs = points(store), frames.with_forgetting(store, frames.runs(store))
+    assert frame[[*MEASURES]].to_numpy(float) == pytest.approx(runs[[*MEASURES]].to_numpy(float), nan_ok=True)
+    assert frame[["bwd", "forgetting"]].isna().to_numpy().tolist() == [[False, False], [True, True]]
 
 
 def test_unfinished_runs_are_included(store):

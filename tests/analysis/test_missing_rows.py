@@ -21,6 +21,7 @@ from mgem_core.events import TaskLearned
 from mgem_core.figures import _latex, matrices
 from mgem_core.figures.selection import Selection
 from mgem_core.figures.style import line_styles
+from mgem_core.metrics import MEASURES, forgetting
 from mgem_core.store import Store
 
 R = np.array([[90.0, 10.0, 10.0], [70.0, 85.0, 10.0], [60.0, 75.0, 88.0]])  # the matrix of filled_store
@@ -82,7 +83,7 @@ def test_run_without_rows_has_no_matrix(tmp_path):
 def test_measures_that_need_the_row_are_missing(gap):
     row = point(gap)
     assert row["acc"] == pytest.approx(ACC)
-    assert np.isnan(row[["fwd", "bwd"]].to_numpy(float)).all()
+    assert np.isnan(row[["fwd", "bwd", "forgetting"]].to_numpy(float)).all()
     assert row["curve"] == pytest.approx([90.0, np.nan, ACC], nan_ok=True)
     assert row["learned"] == 3
     row = point(gap, View(after=1))
@@ -93,7 +94,7 @@ def test_measures_that_need_the_row_are_missing(gap):
 def test_acc_needs_the_last_row(tmp_path):
     store = made(tmp_path / "runs.db", {1: 2})
     row = point(store)
-    assert np.isnan(row[["acc", "fwd", "bwd"]].to_numpy(float)).all()
+    assert np.isnan(row[["acc", "fwd", "bwd", "forgetting"]].to_numpy(float)).all()
 
 
 def test_incomplete_seeds_are_left_out_of_the_means(tmp_path):
@@ -101,6 +102,7 @@ def test_incomplete_seeds_are_left_out_of_the_means(tmp_path):
     row = point(store)
     assert row["acc"] == pytest.approx(ACC + 0.5)  # mean of the first two seeds
     assert (row["fwd"], row["bwd"]) == pytest.approx((FWD + 1, ACC - FWD))  # the second seed
+    assert row["forgetting"] == pytest.approx(forgetting(R))
     assert row["curve"] == pytest.approx([91.0, 77.5 + 1.5, ACC + 0.5])
 
 
@@ -115,14 +117,15 @@ def test_csv_has_empty_cells(gap):
     cells = [row["accuracy"] for row in csv(gap, "matrix")]
     assert cells == [f"{value}" if value == value else "" for value in without(1).ravel()]
     [row] = csv(gap, "table")
-    assert (float(row["acc"]), row["fwd"], row["bwd"]) == (pytest.approx(ACC), "", "")
+    assert [row[name] for name in ("fwd", "bwd", "forgetting")] == ["", "", ""]
+    assert float(row["acc"]) == pytest.approx(ACC)
 
 
 def test_latex_has_dashes(gap):
     lines = exported(gap, "matrix", "latex").decode().splitlines()
     assert r" & 2 & --- & --- & --- \\" in lines
     assert r" & 3 & 60.00 & 75.00 & 88.00 \\" in lines
-    assert r"$74.33$ & --- & --- \\" in exported(gap, "table", "latex").decode()
+    assert r"$74.33$ & --- & --- & --- \\" in exported(gap, "table", "latex").decode()
     assert [_latex.percent(value) for value in (np.nan, np.inf, 72.125)] == ["---", "---", "72.13"]
 
 
@@ -172,8 +175,7 @@ def test_no_figure_without_known_rows(tmp_path):
 def test_sweep_table_has_dashes_and_a_gap_in_the_curve(gap):
     points = measurements.points(gap, frames.runs(gap, 1), View())
     [row] = table_rows(points, line_styles(points))
-    texts = [row["cells"][name]["text"] for name in ("acc", "fwd", "bwd")]
-    assert texts == ["74.33", "—", "—"]
+    assert [row["cells"][name]["text"] for name in MEASURES] == ["74.33", "—", "—", "—"]
     assert row["cells"]["curve"]["value"] == [90.0, None, pytest.approx(ACC)]
     json.dumps(row, allow_nan=False)  # the browser reads it
 

@@ -21,7 +21,7 @@ from mgem_core.paper import claims, published
 from mgem_core.paper.claims import Claim, Deciding, Finding
 from mgem_core.paper.claims.evidence import FOLDER
 from mgem_core.paper.presets import PRESETS, Preset
-from mgem_core.paper.tables import FIGURES, SEEDS, STRENGTHS, TABLES, sweep_of
+from mgem_core.paper.tables import FIGURES, POST_HOC, SEEDS, STRENGTHS, TABLES, sweep_of
 from mgem_core.streams import Benchmark
 
 TABLE = TABLES["table-1-permutations"]
@@ -47,10 +47,11 @@ def open_paper(**query) -> AppTest:
 def result(label, seed, acc, scale="paper", **fields):
     """Return a line of a file of results."""
     config = RunConfig(**{**TABLE.scale(scale), **ROWS[label].fields, "seed": seed, **fields}).canonical()
-    matrix = np.full((config.tasks, config.tasks), acc).tolist()
+    R = np.full((config.tasks, config.tasks), acc)
+    R[-1, :-1] -= 4
     numbers = {"acc": acc, "fwd": acc + 5.0, "bwd": -5.0, "validation_acc": acc, "seconds": 1.0, "seconds_per_step": 0.1}
     stored = json.loads(config.stored())
-    return {"label": config.label, "status": "finished", **numbers, "matrix": matrix, "pairs": {}, "config": stored}
+    return {"label": config.label, "status": "finished", **numbers, "matrix": R.tolist(), "pairs": {}, "config": stored}
 
 
 def shown(page) -> dict[str, dict[str, dict[str, object]]]:
@@ -69,7 +70,7 @@ def finish(store, spec, acc) -> None:
     """Submit a sweep and finish its runs with this ACC plus their seed."""
     store.submit(spec)
     with store.database.transaction() as db:
-        values = "status = 'finished', fwd = 85, bwd = 0, validation_acc = 50, matrix = '[]', seconds = 60"
+        values = "status = 'finished', fwd = 85, bwd = 0, validation_acc = 50, matrix = '[[90, 9], [85, 8]]', seconds = 60"
         db.execute(f"UPDATE runs SET {values}, acc = ? + json_extract(config, '$.seed')", (acc,))
 
 
@@ -82,12 +83,15 @@ def test_paper_published_and_user_results_are_compared(store, shipped):
     assert ours["GEM"]["acc_paper"]["text"] == "80.54 ± 0.09"
     assert ours["GEM"]["acc"]["text"] == "83.20 ± 0.07"
     assert ours["GEM"]["acc_difference"] == {"text": "+2.66 ± 0.11", "value": pytest.approx(2.66), "bold": True}
-    assert ours["EWC"]["acc"]["text"] == "—"
+    assert ours["GEM"]["forgetting"] == {"text": "4.00 ± 0.00", "value": pytest.approx(4)}
+    assert (ours["EWC"]["acc"]["text"], ours["EWC"]["forgetting"]["text"]) == ("—", "—")
+    assert POST_HOC in words_of(page)
     assert "ACC differs significantly from the paper's in 1 of 1 row; differences are from +2.7 to +2.7" in words_of(page)
     yours = shown(open_paper(numbers="your runs"))
     assert yours["GEM"]["acc_paper"]["text"] == "80.54 ± 0.09"
     assert yours["GEM"]["acc"]["text"] == "80.50 ± 0.50"
     assert yours["GEM"]["acc_difference"]["bold"] is False
+    assert yours["GEM"]["forgetting"]["text"] == "5.00 ± 0.00"
     assert yours["GEM"]["q"]["text"] == "1"
 
 

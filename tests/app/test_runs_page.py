@@ -78,7 +78,7 @@ def test_unknown_ids_in_the_url_are_reported(store, finished):
 def test_single_run_is_shown_in_full(store, finished):
     page = open_runs(runs="r3")
     assert "r3 · p-mGEM\\(4\\)" in page.subheader[0].value
-    assert [metric.value for metric in page.metric] == ["84.00", "87.50", "−3.50", "1.5", "10.00"]
+    assert [metric.value for metric in page.metric] == ["84.00", "87.50", "−3.50", "7.00", "1.5", "10.00"]
     settings = page.table[0].value
     assert list(settings["setting"].str.split(r"\*\*").str[1]) == [
         *("benchmark", "method", "seed", "modules", "tasks", "iterations", "memory")

@@ -11,7 +11,7 @@ from feed_messages import messages
 from filled_store import SMALL, fill, finish, random_results
 
 from mgem_core.analysis import aggregate, frames
-from mgem_core.analysis.aggregate import MEASURES, View
+from mgem_core.analysis.aggregate import RESULTS, View
 from mgem_core.analysis.measurements import read_measurements
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.store import Store
@@ -59,7 +59,7 @@ def check_agreement(store, folder):
         assert set(found) == set(wanted["key"])
         for row in wanted.to_dict("records"):
             point = found[row["key"]]
-            for name in MEASURES:
+            for name in RESULTS:
                 close = {"rtol": 1e-9, "atol": 1e-9, "err_msg": f"{row['line']} {row['q']} {name} {view}"}
                 np.testing.assert_allclose(number(point[name]["mean"]), row[name], **close)
                 np.testing.assert_allclose(number(point[name]["error"]), row[f"{name}_sem"], **close)

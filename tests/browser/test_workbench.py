@@ -203,6 +203,7 @@ def test_finished_sweep_has_curves_table_and_transfer(page, server, finished):
     expect(page.locator(".lens .headline")).to_contain_text("at equal retention")
     rows = page.locator(".lens .tab-panel tbody tr")
     expect(rows).to_have_count(5)  # GEM at 0.3, 0.5 and 1, d-mGEM(2) at 0.3 and 1
+    expect(rows.first.locator("[data-column=forgetting]")).to_have_text(re.compile(r"\d ± \d"))
     rows.filter(has_text="d-mGEM(2)").last.click()
     page.wait_for_function(f"{STATE}.splits === 2 && {STATE}.q === 1")
     expect(page.locator(".lens .chosen-text")).to_contain_text("Trained with these settings: ACC")

@@ -7,6 +7,7 @@ import pytest
 
 from mgem_core import RunConfig, run
 from mgem_core.cli import main
+from mgem_core.metrics import forgetting
 
 QUICK = ["run", "--tasks", "2", "--iterations", "10", "--memory", "20"]
 
@@ -91,6 +92,7 @@ def test_json_is_one_document(capsys, tmp_path):
     assert document["label"] == "md-GEM(4,2)"
     assert document["acc"] == pytest.approx(document["fwd"] + document["bwd"])
     assert np.shape(document["matrix"]) == (2, 2)
+    assert document["forgetting"] == forgetting(document["matrix"])
     assert document["task_names"] == ["permutation 1", "permutation 2"]
     assert document["seconds"] > 0
     assert document["seconds_per_step"] > 0
@@ -103,7 +105,7 @@ def test_json_is_one_document(capsys, tmp_path):
 def test_undefined_numbers_are_null(capsys):
     assert main([*QUICK, "--method", "independent", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["fwd"] is document["bwd"] is None
+    assert document["fwd"] is document["bwd"] is document["forgetting"] is None
     assert document["acc"] > 0
 
 
@@ -111,7 +113,7 @@ def test_summary_is_readable(capsys):
     assert main([*QUICK, "--method", "ewc"]) == 0
     out = capsys.readouterr().out
     assert "EWC on MNIST Permutations (5,000 digits), seed 0" in out
-    assert "ACC" in out
+    assert all(f"{title} " in out.splitlines()[-1] for title in ("ACC", "FWD", "BWD", "Forgetting"))
     assert len([line for line in out.splitlines() if "│" in line]) == 3
 
 

@@ -146,11 +146,11 @@ def test_finished_sweep_prints_a_table_with_legend(home, capsys):
     assert main(["sweep", "--tasks", "2", "--iterations", "10", "--memory", "20", *grid]) == 0
     out = capsys.readouterr().out
     header, *rows = [line.split() for line in out.splitlines()[2:7]]
-    assert header == ["benchmark", "method", "q", "finished", "ACC", "FWD", "BWD", "seconds"]
+    assert header == ["benchmark", "method", "q", "finished", "ACC", "FWD", "BWD", "Forgetting", "seconds"]
     assert [row[:2] for row in rows] == [
         [name, label] for name in ("mnist5k-permutations", "mnist5k-rotations") for label in ("GEM", "p-mGEM(4)")
     ]
-    assert all(row[2:] == ["0.5", "1", "of", "1", "77.50", "87.50", "−10.00", "2.0"] for row in rows)
+    assert all(row[2:] == ["0.5", "1", "of", "1", "77.50", "87.50", "−10.00", "20.00", "2.0"] for row in rows)
     assert "ACC = FWD + BWD" in out
     assert "mgem export s1" in out  # known_store has made exactly these runs
 

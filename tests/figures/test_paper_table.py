@@ -36,14 +36,16 @@ def test_csv_equals_json_and_leaves_out_empty_rows(found):
     assert ours["acc"] == pytest.approx(83.2)
     assert [float(one["acc"]) for one in from_csv] == [one["acc"] for one in from_json]
     assert any("81.17" in one["note"] for one in from_json)
+    assert ours["forgetting"] == pytest.approx(6)
+    assert all(one["forgetting"] is None for one in from_json if one["source"] == "paper")
 
 
 def test_latex_marks_contradictions_and_groups_by_method(found):
     text = as_file(TABLE, "paper", found, "latex").decode()
-    assert r"GEM & ours & $83.20 \pm 0.07$ & $88.20 \pm 0.07$ & $-5.00 \pm 0.00$ & 5 \\" in text
+    assert r"GEM & ours & $83.20 \pm 0.07$ & $88.20 \pm 0.07$ & $-5.00 \pm 0.00$ & $6.00 \pm 0.00$ & 5 \\" in text
     assert r"approx-GEM(4,1)$^\dagger$ & paper & $81.79 \pm 0.10$" in text
     assert text.count(r"\midrule") == len({entry.row.label for entry in found if entry.source})
-    assert "Independent & paper & $56.66 \\pm 3.79$ & --- & ---" in text
+    assert "Independent & paper & $56.66 \\pm 3.79$ & --- & --- & --- & ---" in text
 
 
 def test_every_format_can_be_made(found):

@@ -5,6 +5,7 @@ from filled_store import SMALL, filled_store
 from mgem_core.analysis import measurements
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures import _latex
+from mgem_core.metrics import MEASURES
 from mgem_core.text import mean_and_error
 
 
@@ -13,14 +14,14 @@ def test_latex_equals_the_screen(store, points):
     comment, *lines = table.splitlines()
     assert comment.startswith("% quick look (s1), mnist5k-permutations: 2 seeds, 14 of 14 runs finished")
     assert [line for line in lines if line.startswith("\\")] == [
-        *(r"\begin{tabular}{lrrrr}", r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}")
+        *(r"\begin{tabular}{lrrrrr}", r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}")
     ]
     assert table.count("{") == table.count("}")
     rows = [line.removesuffix(r" \\").split(" & ") for line in lines if line.endswith(r" \\")]
-    assert rows[0] == ["method", "$q$", "ACC", "FWD", "BWD"]
+    assert rows[0] == ["method", "$q$", "ACC", "FWD", "BWD", "Forgetting"]
     assert [row[0] for row in rows[1:]] == list(points["line"])
     assert [row[1] for row in rows[1:]] == [*("0", "0.1", "0.5") * 2, "---"]
-    for column, name in enumerate(("acc", "fwd", "bwd"), 2):
+    for column, name in enumerate(MEASURES, 2):
         for row, mean, error in zip(rows[1:], points[name], points[f"{name}_sem"], strict=True):
             assert row[column].strip("$") == mean_and_error(mean, error).replace("−", "-").replace("±", r"\pm")
 
@@ -31,7 +32,7 @@ def test_latex_escapes_names(tmp_path, monkeypatch):
     monkeypatch.setattr(measurements, "points", lambda *given: read(*given).assign(line=r"a_b & 5% #1 {x} ~ ^ \y · $"))
     comment, begin, *rows = exported(store, "table", "latex").decode().splitlines()
     assert comment.startswith(r"% 50 % \input{x} (s1), mnist5k-permutations: 2 seeds, 13 of 14 runs finished")
-    assert begin == r"\begin{tabular}{lrrrr}"
+    assert begin == r"\begin{tabular}{lrrrrr}"
     expected = r"a\_b \& 5\% \#1 \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{}y $\cdot$ \$ & 0 & "
     assert rows[3].startswith(expected)
 

@@ -61,7 +61,7 @@ test("a changed run is a new object, and its measures are computed again", () =>
   assert.equal(pointsOf(data)[0].learned, 1);
   data.runs.set(1, { ...data.runs.get(1), R: matrix(80, -5) });
   const [point] = pointsOf(data);
-  assert.deepEqual([point.learned, point.acc.mean, point.bwd.mean], [2, 75, -5]);
+  assert.deepEqual([point.learned, point.acc.mean, point.bwd.mean, point.forgetting.mean], [2, 75, -5, 10]);
 });
 
 test("accuracies after fewer tasks are not comparable while runs go on", () => {

@@ -143,7 +143,7 @@ def test_diverged_runs_are_left_out_and_counted():
 
 
 def test_undefined_measures_are_left_out():
-    independent = {**run(label="Independent"), "fwd": np.nan, "bwd": np.nan}
+    independent = {**run(label="Independent"), "fwd": np.nan, "bwd": np.nan, "forgetting": np.nan}
     assert result(independent, label="Independent").means.keys() == {"acc"}
 
 

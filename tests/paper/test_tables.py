@@ -6,12 +6,13 @@ import pytest
 
 from mgem_core import RunConfig
 from mgem_core.figures.paper_table import entries
+from mgem_core.metrics import MEASURES
 from mgem_core.paper import published
 from mgem_core.paper.presets import PRESETS
 from mgem_core.paper.selection import published_results
 from mgem_core.paper.tables import (
     FIGURES,
-    MEASURES,
+    PRINTED_MEASURES,
     SCALES,
     SEEDS,
     SHORT_SEEDS,
@@ -112,7 +113,11 @@ def test_sweep_of_a_row_has_every_strength_and_seed():
 def test_every_figure_is_described():
     assert list(FIGURES) == [f"figure-{number}" for number in (1, 2, 3, 4, 5)]
     assert all(figure.title and figure.caption for figure in FIGURES.values())
-    assert MEASURES == ("acc", "fwd", "bwd")
+
+
+def test_rows_have_the_printed_measures():
+    row = TABLES["table-1-permutations"].rows[0]
+    assert [name for name in MEASURES if row.printed(name)] == [*PRINTED_MEASURES]
 
 
 def without_seed(config):

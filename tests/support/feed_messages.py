@@ -3,12 +3,10 @@
 import math
 from typing import Any
 
-import pandas as pd
+from explore.layout import configuration_items
 
 from mgem_core.analysis import frames
-from mgem_core.analysis.aggregate import View, run_measures
 from mgem_core.analysis.measurements import read_measurements
-from mgem_core.learners import shares_network
 from mgem_core.store import Store
 
 SENT = (0, 1, 3, 4, 6, 7)  # columns of Measurements.pairs without those on the batch
@@ -18,16 +16,9 @@ def messages(store: Store) -> dict[str, list[dict[str, Any]]]:
     """Return configurations and runs of a store with one sweep; a value that is not finite becomes null."""
     frame = frames.runs(store)
     measured = read_measurements(store, frame["id"].tolist())
-    named = run_measures(frame, measured, View()).drop_duplicates("configuration").set_index("configuration")
-    index = {configuration: i for i, configuration in enumerate(named.index)}
-    configurations = [
-        {
-            **{"index": i, "key": row.key, "line": row.line, "label": row.label, "family": row.family},
-            **{"q": None if pd.isna(row.q) else row.q, "color": "#808080", "dash": "", "symbol": "circle"},
-            "sharesNetwork": shares_network(row.method),
-        }
-        for i, row in enumerate(named.itertuples())
-    ]
+    firsts = frame.drop_duplicates("configuration")
+    configurations = configuration_items(firsts, [None] * len(firsts))
+    index = {configuration: i for i, configuration in enumerate(firsts["configuration"])}
     runs = [
         {
             **{"id": row.id, "configuration": index[row.configuration], "seed": row.seed, "status": row.status},

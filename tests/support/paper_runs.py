@@ -14,6 +14,6 @@ def run(seed=0, acc=80.0, validation=None, status="finished", label="GEM", scale
     stored = config.canonical().stored()
     return {
         **RunConfig.model_validate_json(stored).model_dump(),
-        **{"status": status, "acc": acc, "fwd": acc + 5, "bwd": -5.0, "validation_acc": validation},
+        **{"status": status, "acc": acc, "fwd": acc + 5, "bwd": -5.0, "forgetting": 6.0, "validation_acc": validation},
         "configuration": configuration_of(stored),
     }

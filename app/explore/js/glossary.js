@@ -20,6 +20,7 @@ export const TERMS = {
   "equal retention": "two lines are compared where their ⟨g_s,z⟩ is the same, because equal q is not equal strength",
   "knee": "the point of a curve that is farthest above the straight line between its ends",
   "ACC, FWD, BWD": "mean final accuracy; mean accuracy just after learning each task; and their difference, ACC − FWD",
+  Forgetting: "mean fall from the best accuracy on each earlier task, before the last task, to its final one; never tested",
   "95 % CI": "95 % confidence interval over seeds (Student’s t)",
   significant: "the difference is not zero, by a t test corrected for all comparisons (Holm), with at least four seeds",
 };

@@ -12,13 +12,14 @@ import {
   valueText,
 } from "./trained_lines.js";
 
+const ACCURACIES = ["acc", "fwd", "bwd", "forgetting"];
 const TABLE_COLUMNS = [
   { name: "method", title: "method", help: "name in the paper" },
   { name: "q", title: "q", help: "memory strength" },
   ...["x", "y"].map((name) => {
     return { name, title: `◇ ${MEASURE_NAMES[name]}`, help: `${measureTitle(name)}, along its own run` };
   }),
-  ...["acc", "fwd", "bwd"].map((name) => ({ name, title: MEASURE_NAMES[name], help: measureTitle(name) })),
+  ...ACCURACIES.map((name) => ({ name, title: MEASURE_NAMES[name], help: measureTitle(name) })),
   { name: "seeds", title: "seeds", help: "finished seeds of all seeds" },
 ];
 
@@ -86,7 +87,7 @@ function fillRow([method, q, ...cells], point, tasks) {
   setText(tag, point.outside.startsWith("collapsed") ? "collapsed" : "");
   setAttributes(tag, { title: point.outside });
   setText(q, point.q === null ? UNKNOWN : `${point.q}`);
-  ["x", "y", "acc", "fwd", "bwd"].forEach((name, i) => {
+  ["x", "y", ...ACCURACIES].forEach((name, i) => {
     const isProduct = i < 2, isKnown = isProduct || point.isComparable;
     setText(cells[i], isKnown ? valueText(point[name], digitsOf(name)) : UNKNOWN);
     setAttributes(cells[i], { title: isKnown ? null : `after ${point.learned} of ${tasks} tasks so far` });

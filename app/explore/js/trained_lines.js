@@ -2,11 +2,19 @@
 import { niceTicks, signedText } from "../../components/svg.js";
 import { rangeOf } from "./charts.js";
 
-export const MEASURE_NAMES = { acc: "ACC", fwd: "FWD", bwd: "BWD", x: "⟨g_s,z⟩", y: "⟨g_t,z⟩" };
+export const MEASURE_NAMES = {
+  acc: "ACC",
+  fwd: "FWD",
+  bwd: "BWD",
+  forgetting: "Forgetting",
+  x: "⟨g_s,z⟩",
+  y: "⟨g_t,z⟩",
+};
 export const MEASURE_TITLES = {
   acc: "ACC: accuracy at the end, %",
   fwd: "FWD: accuracy just after learning, %",
   bwd: "BWD: change by later tasks, points",
+  forgetting: "Forgetting: fall from the best accuracy on earlier tasks, points",
   x: "⟨g_s,z⟩: the past task is kept",
   y: "⟨g_t,z⟩: the current task is learnt",
 };

@@ -2,7 +2,8 @@
 // No DOM here.
 import { outsideReasons } from "./collapsed.js";
 
-export const MEASURES = ["acc", "fwd", "bwd", "x", "y"];
+export const MEASURES = ["acc", "fwd", "bwd", "forgetting", "x", "y"];
+const TRANSFER = ["fwd", "bwd", "forgetting"]; // unknown if the tasks do not share a network
 const NO_RESULT = ["failed", "diverged", "cancelled"]; // statuses of runs that ended without a result
 const IN_PROGRESS = ["running", "queued"];
 const PRODUCT_AT = { raw: 0, unit: 2, cosine: 4 }; // index of x in the products of a pair; y follows
@@ -54,11 +55,12 @@ function addMeasures(group, view) {
   group.hasEnded = runs.map(({ status }, i) =>
     view.after === null ? status === "finished" : measured[i].learned === view.after,
   );
-  group.values = measured.map(({ learned, values }) => {
-    const [acc, fwd, bwd, x, y] = values;
-    if (learned < group.learned) return [NaN, NaN, NaN, x, y];
-    return configuration.sharesNetwork === false ? [acc, NaN, NaN, x, y] : [acc, fwd, bwd, x, y];
-  });
+  const isProduct = (name) => name === "x" || name === "y", hasTransfer = configuration.sharesNetwork !== false;
+  const isKnown = (name, learned) =>
+    isProduct(name) || (learned === group.learned && (hasTransfer || !TRANSFER.includes(name)));
+  group.values = measured.map(({ learned, values }) =>
+    values.map((value, i) => (isKnown(MEASURES[i], learned) ? value : NaN)),
+  );
 }
 
 function measuresOf(run, view) {
@@ -69,7 +71,8 @@ function measuresOf(run, view) {
   return cached.get(key);
 }
 
-// ACC = mean_j≤k R[k,j], FWD = mean_j R[j,j] and BWD = ACC − FWD after k tasks; x = ⟨g_s,z⟩ and y = ⟨g_t,z⟩.
+// ACC = mean_j≤k R[k,j], FWD = mean_j R[j,j] and BWD = ACC − FWD after k tasks; Forgetting as in mgem_core/metrics.py;
+// x = ⟨g_s,z⟩ and y = ⟨g_t,z⟩.
 function computeMeasures({ status, R = [], pairs = {} }, { after, axes, pair }) {
   if (after === null && NO_RESULT.includes(status)) return { learned: 0, values: MEASURES.map(() => NaN) };
   const learned = after === null ? R.length : Math.min(after, R.length);
@@ -77,10 +80,13 @@ function computeMeasures({ status, R = [], pairs = {} }, { after, axes, pair }) 
   const last = Array.from({ length: learned }, (_, j) => R[learned - 1]?.[j] ?? NaN);
   const diagonal = Array.from({ length: learned }, (_, j) => R[j]?.[j] ?? NaN);
   const acc = isKnown ? meanValue(last) : NaN, fwd = isKnown ? meanValue(diagonal) : NaN;
+  const best = (j) => R.slice(0, learned - 1).reduce((most, row) => Math.max(most, row?.[j] ?? NaN), -Infinity);
+  const forgetting = isKnown ? meanValue(last.slice(0, -1).map((value, j) => best(j) - value)) : NaN;
   const isShown = (name) => (pair === null || name === pair) && (after === null || Number(name.split(",")[1]) < after);
   const products = Object.keys(pairs).filter(isShown).map((name) => pairs[name]);
   const [x, y] = [0, 1].map((i) => meanValue(products.map((values) => values[PRODUCT_AT[axes] + i] ?? NaN)));
-  return { learned, values: [acc, fwd, acc - fwd, x, y].map((value) => (Number.isFinite(value) ? value : NaN)) };
+  const values = [acc, fwd, acc - fwd, forgetting, x, y];
+  return { learned, values: values.map((value) => (Number.isFinite(value) ? value : NaN)) };
 }
 
 function meanValue(values) {
@@ -109,10 +115,10 @@ function keepSharedSeeds(groups, i) {
 function pointOf({ configuration, runs, values, learned, isShared }) {
   const { key, line, label, family, q, color, dash, symbol } = configuration;
   const count = (statuses) => runs.filter(({ status }) => statuses.includes(status)).length;
-  const bySeed = runs.map(({ seed }, n) => {
-    const [acc, fwd, bwd, x, y] = values[n];
-    return { seed, acc, fwd, bwd, x, y };
-  });
+  const bySeed = runs.map(({ seed }, n) => ({
+    seed,
+    ...Object.fromEntries(MEASURES.map((name, i) => [name, values[n][i]])),
+  }));
   const means = MEASURES.map((name, i) => [name, meanAndError(values.map((one) => one[i]))]);
   return {
     ...{ configuration, key, line, label, family, q, color, dash, symbol, learned, isShared },

@@ -21,6 +21,7 @@ from mgem_core.config.sweeps import configuration_of
 from mgem_core.errors import UsageError
 from mgem_core.home import replace_file
 from mgem_core.store import Store
+from mgem_core.store.reader import forgetting_of
 from mgem_core.version import VERSION
 
 FOLDER = Path(__file__).parent
@@ -83,6 +84,7 @@ def _check(line: Line) -> None:
     _text(line)  # fails on NaN and lone surrogates
     _identity(line)
     _measurements(line)
+    forgetting_of(line)
     if not all(isinstance(line["config"][name], int) for name in ("seed", "tasks")):
         raise ValueError("config")
     if not isinstance(line["label"], str):
@@ -105,7 +107,7 @@ def _lines(path: Path) -> list[Line]:
 
 
 def read(name: str, folder: Path | None = None) -> tuple[pd.DataFrame, dict[int, Measurements]]:
-    """Return the runs of a file, as `frames.runs` does, and id → measurements; both are empty if the file is missing.
+    """Return the runs of a file, as `frames.with_forgetting`, and id → measurements; both are empty if it is missing.
 
     The default folder holds the results that come with the tool. All callers share the two objects and must not change
     them.
@@ -127,14 +129,15 @@ def _read(path: Path, version: int) -> tuple[pd.DataFrame, dict[int, Measurement
 
 
 def _frame(lines: Sequence[Line]) -> tuple[pd.DataFrame, dict[int, Measurements]]:
-    columns = [*frames.COLUMNS, *MEASURED_OUTSIDE, STEPS_OF, "config"]
+    columns = [*frames.COLUMNS, "forgetting", *MEASURED_OUTSIDE, STEPS_OF, "config"]
     defaults = {"attempts": 1, "step": 0, "progress": 1.0}
     records = [
-        {**defaults, **line, "id": number, "task": line["config"]["tasks"], "config": _stored(line)}
+        {**defaults, **line, "id": number, "task": line["config"]["tasks"], "forgetting": forgetting_of(line)}
+        | {"config": _stored(line)}
         for number, line in enumerate(lines, 1)
     ]
     frame = pd.DataFrame(records, columns=columns)
-    frame = frame.astype(dict.fromkeys([*NUMBERS, *MEASURED_OUTSIDE], float))
+    frame = frame.astype(dict.fromkeys([*NUMBERS, "forgetting", *MEASURED_OUTSIDE], float))
     return frames.with_fields(frame), {number: _measurements(line) for number, line in enumerate(lines, 1)}
 
 
