@@ -49,7 +49,19 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 def printed_and_ours(name: str, scale: Scale) -> list[str]:
     """Return the paper's cells and ours, row by row; ours are bold where the difference in ACC is significant."""
     table = TABLES[name]
-    head = [table.title.partition(" · ")[2], "paper: ACC", "FWD", "BWD", "ours: ACC", "FWD", "BWD", "q", "lr", "seeds"]
+    head = [
+        table.title.partition(" · ")[2],
+        "paper: ACC",
+        "FWD",
+        "BWD",
+        "ours: ACC",
+        "FWD",
+        "BWD",
+        "q",
+        "lr",
+        "chosen from",
+        "seeds",
+    ]
     rows: dict[str, dict[str, list[str]]] = {}
     for entry in entries(table, scale, {SHIPPED: published_results(name, scale)}):
         texts = {name: compact(*entry.cells[name]) if name in entry.cells else MISSING for name in PRINTED_MEASURES}
@@ -60,16 +72,20 @@ def printed_and_ours(name: str, scale: Scale) -> list[str]:
         if entry.result:
             config = entry.result.config
             q = f"{config.strength:g}" if config.method == "gem" else MISSING
-            of_row["how"] = [q, f"{config.lr:g}", seeds_in_words(entry.result.seeds)]
-    nothing = [MISSING] * 3
-    parts = (PAPER, SHIPPED, "how")
-    cells_of = [[label, *(text for part in parts for text in of_row.get(part, nothing))] for label, of_row in rows.items()]
+            compared = f"{entry.result.compared}" if entry.result.compared else MISSING
+            of_row["how"] = [q, f"{config.lr:g}", compared, seeds_in_words(entry.result.seeds)]
+    parts = {PAPER: 3, SHIPPED: 3, "how": 4}  # their columns
+    cells_of = [
+        [label, *(text for part, columns in parts.items() for text in of_row.get(part, [MISSING] * columns))]
+        for label, of_row in rows.items()
+    ]
     notes = [f"\n† {note}" for note in dict.fromkeys(row.note for row in table.rows if row.note)]
     return [*markdown(head, cells_of), *notes]
 
 
 def table_1() -> list[str]:
-    return [*printed_and_ours("table-1-permutations", "paper"), "", *printed_and_ours("table-1-rotations", "paper")]
+    names = ("table-1-permutations", "table-1-rotations", "table-1-rotations-shuffled")
+    return [line for name in names for line in (*printed_and_ours(name, "paper"), "")][:-1]
 
 
 def minus_gem() -> list[str]:

@@ -28,6 +28,7 @@ EXPLANATION = (
     "minus the paper's, with both errors combined. Bold: the difference in ACC is significant (Student's t over at least "
     f"{LEAST_SEEDS} of our seeds, after Holm's correction over the rows). FWD and BWD are not tested."
 )
+UNTESTED = "± is the standard error over seeds. Differences are ours minus the paper's; they are not tested."
 SHORT_EXPLANATION = (
     "The short scale trains less than the paper. Differences from the paper are partly due to this, so none is bold."
 )
@@ -130,7 +131,8 @@ def _show_notes(table: Table, scale: Scale, entries: list[Entry]) -> None:
     for note in dict.fromkeys(row.note for row in table.rows if row.note):
         labels = ", ".join(row.label for row in table.rows if row.note == note)
         st.caption(escape_markdown(f"{DAGGER} {labels}: {note}"))
-    st.caption(f"{SHORT_EXPLANATION if scale == 'short' else EXPLANATION} {POST_HOC}")
+    explanation = SHORT_EXPLANATION if scale == "short" else EXPLANATION if table.is_protocol else UNTESTED
+    st.caption(f"{explanation} {POST_HOC}")
     if not any(entry.source == SHIPPED for entry in entries):
         elsewhere = "" if published.read(table.name)[0].empty else " There are some at the other scale."
         st.caption(f"This version has no results at this scale.{elsewhere}")

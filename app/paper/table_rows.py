@@ -32,6 +32,7 @@ def columns(source: str) -> list[dict[str, Any]]:
     settings = [
         {"name": "q", "title": "q", "help": "memory strength"},
         {"name": "lr", "title": "lr", "help": "learning rate"},
+        {"name": "compared", "title": "chosen from", "help": "settings among which held-out images chose"},
         {"name": "seeds", "title": "seeds", "help": "number of seeds in the means"},
     ]
     numbers = [{**column, "kind": "number"} for column in (*of_measures, lost, *settings)]
@@ -60,11 +61,12 @@ def _cells(printed: Entry, ours: Entry) -> dict[str, Any]:
     config = ours.result.config if ours.result else None
     q = strength_of(ours)
     is_flagged = bool(printed.row.note) and bool(printed.cells)
-    seeds = len(ours.result.seeds) if ours.result else None
+    seeds, compared = (len(ours.result.seeds), ours.result.compared) if ours.result else (None, 0)
     cells: dict[str, Any] = {
         "method": {"text": printed.row.label + (f" {DAGGER}" if is_flagged else "")},
         "q": {"text": strength(q), "value": q if isinstance(q, float) else None},
         "lr": {"text": f"{config.lr:g}" if config else MISSING, "value": config.lr if config else None},
+        "compared": {"text": str(compared or MISSING), "value": compared or None},
         "seeds": {"text": MISSING if seeds is None else str(seeds), "value": seeds},
     }
     cells |= {name: _mean_cell(ours, name) for name in MEASURES}

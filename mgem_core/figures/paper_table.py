@@ -38,7 +38,7 @@ def entries(table: Table, scale: Scale, sources: Mapping[str, Mapping[str, Resul
     """Return for each row the paper's numbers, and those of each source of runs (results by label) that has some.
 
     The differences from the paper in ACC are tested, for each source in all rows together. Other measures are not tested,
-    nor is the short scale, which trains less than the paper.
+    nor is the short scale, which trains less than the paper, or a table with another protocol.
     """
     found: list[Entry] = []
     for row in table.rows:
@@ -49,7 +49,7 @@ def entries(table: Table, scale: Scale, sources: Mapping[str, Mapping[str, Resul
                 cells = {name: Cell(mean.mean, mean.error) for name, mean in result.means.items()}
                 of_row.append(Entry(row, source, cells, _differences(result, row), result))
         found += of_row or [Entry(row, "", {}, {}, None)]
-    return _judged(found, sources) if scale == "paper" else found
+    return _judged(found, sources) if scale == "paper" and table.is_protocol else found
 
 
 def _differences(result: Result, row: Row) -> dict[str, Difference]:
