@@ -35,7 +35,7 @@ class Stepped:
 class Probed:
     """Measurements of one step: inner products of its direction z with the gradients of all tasks and of the batch.
 
-    The gradients g_s and g_t belong to the mean loss on whole training sets, or on `probe_samples` of their images.
+    The gradients g_s and g_t belong to the mean loss on training sets, or on `probe_samples` of their images.
     """
 
     task: int

@@ -16,7 +16,12 @@ from mgem_core.restriction.restriction import CONVENTIONS
 GEM = METHOD_OF_FAMILY["GEM"]
 MAIN_FAMILIES = [*METHODS[GEM].families, "ER"]  # the form shows the others on request
 TRAINING = ("tasks", "iterations", "batch_size", "memory", "lr", "validation")
-MEASUREMENTS = ("probe_every", "snap_every", "snap_splits")  # fields that decide what runs measure and record
+MEASUREMENTS = (
+    "probe_every",
+    "probe_samples",
+    "snap_every",
+    "snap_splits",
+)  # fields that decide what runs measure and record
 NUMBERS = (*TRAINING, *MEASUREMENTS, *(name for name, kind in OPTIONS.items() if kind in (int, float)))
 FRACTIONS = ("lr", "validation", *(name for name, kind in OPTIONS.items() if kind is float))  # need not be whole
 CUSTOM_CONVENTION = "custom"

@@ -94,7 +94,8 @@ def _choose_measurements(tasks_of: dict[str, int]) -> View:
     help = "Raw inner products grow with the length of z; divided by ‖z‖, those of different methods can be compared."
     options = {"format_func": AXES.__getitem__, "default": "unit", "required": True, "help": help}
     axes: Axes = st.segmented_control("Axes", list(AXES), key="axes", **options, **IN_URL) or "unit"  # for "?axes="
-    help = "y is the inner product of z with the gradient on the new task's training set, or on the batch of the step."
+    help = "y is the inner product of z with the gradient on the new task's training set (by default, on 400 images of it, "
+    help += "drawn again at each probed step), or on the batch of the step."
     options = {"format_func": GRADIENTS.__getitem__, "default": "full", "required": True, "help": help}
     chosen = st.segmented_control("Gradient of the new task", list(GRADIENTS), key="gradient", **options, **IN_URL)
     gradient: Gradient = chosen or "full"

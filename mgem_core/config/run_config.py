@@ -95,8 +95,12 @@ class _CommonFields(BaseModel):
         description="of forward and backward passes; bf16 needs a CUDA device, and z is computed in fp32 all the same",
     )
     threads: int = Field(1, ge=1, le=256, description="torch threads; they change ACC by up to a point")
-    probe_every: int = Field(50, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
-    probe_samples: int = Field(10_000, ge=1, description="images per task on which true gradients are measured, at most")
+    probe_every: int = Field(10, ge=0, description="steps between probes of ⟨g_s,z⟩ and ⟨g_t,z⟩; 0 for none")
+    probe_samples: int = Field(
+        400,
+        ge=1,
+        description="images per task for true gradients; drawn again at each measured step, and a large number takes all",
+    )
     snap_every: int = Field(0, ge=0, description="steps between snapshots for the lens (GEM family only); 0 for none")
     snap_splits: int = Field(0, ge=0, description="memory splits in snapshots; 0 for those of the run")
 
@@ -170,6 +174,8 @@ class _CommonFields(BaseModel):
         if "modules" in values:
             info = self.benchmark_info
             values["modules"] = _simplest_modules(self.network, info.shape, info.classes, self.module_of)
+        if "probe_samples" in values:
+            values["probe_samples"] = min(self.probe_samples, self._largest_task)
         if values.get("snap_splits") == self.splits:
             values["snap_splits"] = 0
         return type(self).model_validate(values)
@@ -188,12 +194,16 @@ class _CommonFields(BaseModel):
         others = {name for name in learners.method_specific_fields() if not learners.uses(self.method, name)}
         info = self.benchmark_info
         others.add("order" if info.domains else "domains")  # domains are in the order in which they are named or drawn
-        largest_task = info.largest_task or info.train_per_task
-        if self.probe_samples >= largest_task or not (self.probe_every or self.snap_every):
+        are_always_all = self._largest_task <= min(self.probe_samples, type(self).model_fields["probe_samples"].default)
+        if are_always_all or not (self.probe_every or self.snap_every):
             others.add("probe_samples")
         if not self._may_use_cuda:
             others.add("precision")
         return others | METHODS[self.method].fields_without_effect(cast("RunConfig", self))
+
+    @property
+    def _largest_task(self) -> int:
+        return self.benchmark_info.largest_task or self.benchmark_info.train_per_task
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())

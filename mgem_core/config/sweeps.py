@@ -17,7 +17,7 @@ from mgem_core.learners import METHODS, shares_network, uses
 from mgem_core.streams import BENCHMARKS
 
 SEED = re.compile(r'"seed":[0-9]+,')  # in a stored config; removed before a cache is asked, so that seeds share an entry
-SNAPSHOT = 0.1  # extra cost of recording a probe as a snapshot, relative to the probe (docs/lens.md: from 0.01 to 0.22)
+SNAPSHOT = 1.0  # cost of each memory row of a snapshot, in passes and without its samples (docs/lens.md)
 
 
 class SweepSpec(BaseModel):
@@ -163,10 +163,9 @@ def relative_work(config: RunConfig) -> float:
     The unit is a sample of the network's reference benchmark (`reference_speeds`), passed forward and backward.
     """
     steps = sum(step_work(config, task) for task in range(config.tasks)) * config.iterations
-    measured = _measured_steps(config) + SNAPSHOT * snapshots_per_task(config)
-    measurements = measured * sum(_measurement_work(config, task) for task in range(1, config.tasks))
+    measurements = sum(_measurement_work(config, task) for task in range(1, config.tasks))
     tests = evaluation_work(config.network) * config.benchmark_info.test_per_task * config.tasks**2  # all, after each task
-    return steps + sample_work(config) * (measurements + tests)
+    return steps + measurements + sample_work(config) * tests
 
 
 def step_work(config: RunConfig, task: int) -> float:
@@ -177,8 +176,12 @@ def step_work(config: RunConfig, task: int) -> float:
 
 
 def _measurement_work(config: RunConfig, task: int) -> float:
-    """Return the samples of one probe or snapshot in a task: gradients on the images of that task and of all before it."""
-    return (task + 1) * min(config.probe_samples, config.benchmark_info.train_per_task)
+    """Return the cost of the probes and snapshots in a task: gradients of it and of all earlier tasks, memory rows."""
+    samples, a_pass = min(config.probe_samples, config.benchmark_info.train_per_task), pass_work(config.network)
+    probe = (task + 1) * (a_pass + sample_work(config) * samples)
+    rows = task * (config.snap_splits or config.splits)
+    snapshot = SNAPSHOT * a_pass * rows + sample_work(config) * task * config.memory
+    return _measured_steps(config) * probe + snapshots_per_task(config) * snapshot
 
 
 def _measured_steps(config: RunConfig) -> int:

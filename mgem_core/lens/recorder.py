@@ -70,7 +70,7 @@ class Recorder:
 
         gradient: g, of the batch, or of the loss that the step is to lower.
         memory: of each past task (or other loss) what must not be hurt, one gradient or one for each part of its samples.
-        true_gradient, true_past: g_t and the g_s, on whole training sets, by which the step is judged. If they are left
+        true_gradient, true_past: g_t and the g_s, on training sets, by which the step is judged. If they are left
         out, it is judged by `gradient` and by the mean of each task's memory.
         sizes: the numbers of samples behind the gradients in `memory`, [past tasks, parts]; if left out, all are equal.
         """

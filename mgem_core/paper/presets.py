@@ -23,7 +23,7 @@ def _recorded_spec(base: dict[str, Any], *grids: dict[str, list[Any]], **common:
 
 
 STRENGTHS = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0]  # the trade-off begins beyond 1
-SHORT: dict[str, Any] = {"benchmark": "mnist5k-rotations", "tasks": 3, "iterations": 100, "memory": 240, "probe_every": 20}
+SHORT: dict[str, Any] = {"benchmark": "mnist5k-rotations", "tasks": 3, "iterations": 100, "memory": 240, "probe_every": 5}
 
 EXAMPLE = "rotated-digits"  # its finished results come with the tool (published/example.py), and *Run it live* trains it
 _FAMILY: tuple[dict[str, list[Any]], ...] = ({"modules": [1, 2, 4, 6]}, {"splits": [2, 3, 6]})  # GEM, p-mGEM and d-mGEM

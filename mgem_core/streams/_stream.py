@@ -13,6 +13,8 @@ from torch import Tensor
 
 from mgem_core.randomness import rng
 
+MADE_AT_ONCE = 1000  # images of a set that is cached
+MOST_CACHED = 10_000  # images at most; a set of MNIST's 60,000 would take the place of six test sets
 CACHE_BYTES = 400_000_000  # 12 test sets of MNIST; a run of 20 tasks then takes about 1.3 GB in total
 View = Callable[[Tensor], Tensor]  # pixels [N, P], float from 0 to 1 → the pixels that a task shows [N, P]
 
@@ -34,6 +36,11 @@ class Batch:
     x: Tensor
     y: Tensor
     mask: Tensor | None  # None: all logits; or a mask per sample, bool [N, classes]
+
+    def chunks(self, size: int) -> Iterator[Batch]:
+        """Yield parts of up to `size` samples; the mask must be the same for all."""
+        for x, y in zip(self.x.split(size), self.y.split(size), strict=True):
+            yield Batch(x, y, self.mask)
 
     def singles(self) -> list[Batch]:
         """Return a batch for each sample."""
@@ -100,6 +107,17 @@ class Stream:
             yield Batch(cached.x[chosen], cached.y[chosen], cached.mask)
         if cached is not None:
             self._cache[task, part] = cached
+
+    def sample(self, task: int, part: str, places: NDArray[np.int64]) -> Batch:
+        """Return the images at these places of a part of a task. All images of a small part are cached for later calls."""
+        indices = getattr(self.tasks[task], part)
+        if (task, part) not in self._cache and len(indices) <= MOST_CACHED and self._new_set(task, part, len(indices)):
+            for _ in self.passes(task, part, indices, MADE_AT_ONCE):
+                pass
+        if (cached := self._cache.get((task, part))) is None:
+            return self.batch(task, indices[places])
+        chosen = torch.as_tensor(places, device=self.device)
+        return Batch(cached.x[chosen], cached.y[chosen], cached.mask)
 
     def _new_set(self, task: int, part: str, images: int) -> Batch | None:
         """Allocate an empty set of images; return None if it does not fit into the cache."""

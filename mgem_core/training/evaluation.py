@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -44,27 +44,43 @@ class Evaluation:
             raise FloatingPointError("the outputs of the network are not finite")
         return float(100 * right / len(images))
 
-    def true_gradient(self, network: nn.Module, task: int) -> Gradient:
-        """Return the gradient on the training set of a task, or on a fixed random sample of a large one.
+    def true_gradient(self, network: nn.Module, task: int, current: int, step: int) -> Gradient:
+        """Return the gradient on the training set of a task, or on `probe_samples` of its images.
 
-        With batch norms it depends on which images are normalised together: the seed divides them at random into the fewest
+        They are drawn again at each step of the current task, so that the errors of different steps are independent. Runs
+        with the same seed draw the same images.
+
+        With batch norms it depends on which images are normalised together: they are divided at random into the fewest
         passes of at most NORMALISED_TOGETHER images, of equal size. Without, the size of a pass only decides its speed.
         """
-        images = self._probed_images(task)
-        part, size = "train", NETWORKS[self.config.network].images_per_pass
-        if any(isinstance(layer, BATCH_NORMS) for layer in network.modules()):
-            images = rng(self.config.seed, "normalised together", task).permutation(images)
-            passes = math.ceil(len(images) / NORMALISED_TOGETHER)
-            part, size = "train, in passes", math.ceil(len(images) / passes)
-        return full_gradient(network, self._passes(task, part, images, size), len(images))
-
-    def _probed_images(self, task: int) -> NDArray[np.int64]:
         images, samples = self.stream.tasks[task].train, self.config.probe_samples
-        if samples < len(images):
-            images = images[np.sort(rng(self.config.seed, "probe", task).choice(len(images), samples, replace=False))]
-        return images
+        part, size, used = "train", NETWORKS[self.config.network].images_per_pass, min(samples, len(images))
+        if has_norms := any(isinstance(layer, BATCH_NORMS) for layer in network.modules()):
+            size = math.ceil(used / math.ceil(used / NORMALISED_TOGETHER))
+        if samples >= len(images):
+            if has_norms:
+                part, images = "train, in passes", rng(self.config.seed, "normalised together", task).permutation(images)
+            return full_gradient(network, self._passes(task, part, images, size), len(images))
+        labels, draw = self.stream.labels[images].cpu().numpy(), rng(self.config.seed, "probe", current, step, task)
+        sample = self.stream.sample(task, part, draw.permutation(stratified_sample(labels, samples, draw)))
+        return full_gradient(network, self._checked(sample.chunks(size)), samples)
 
     def _passes(self, task: int, part: str, images: NDArray[np.int64], size: int) -> Iterator[Batch]:
-        for batch in self.stream.passes(task, part, images, size):
+        return self._checked(self.stream.passes(task, part, images, size))
+
+    def _checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        for batch in batches:
             self.check_cancelled()
             yield batch
+
+
+def stratified_sample(labels: NDArray[np.int64], samples: int, draw: np.random.Generator) -> NDArray[np.int64]:
+    """Draw images so that each is chosen with the same probability, and each class in proportion to its size.
+
+    It is a systematic sample: images at equal distances, from a random start, in a random order that is sorted by class.
+    So a mean over the sample is an unbiased estimate of the mean over all images.
+    """
+    order = draw.permutation(len(labels))
+    by_class = order[np.argsort(labels[order].astype(np.int16), kind="stable")]  # int16 is sorted in linear time
+    places = (draw.random() + np.arange(samples)) * (len(labels) / samples)
+    return np.asarray(by_class[np.minimum(places.astype(np.int64), len(labels) - 1)])

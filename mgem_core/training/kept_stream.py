@@ -15,7 +15,7 @@ class KeptStream:
         self.stream: Stream | None = None
 
     def open(self, config: RunConfig, device: torch.device) -> Stream:
-        """Return the stream of a run: the last one, if it has the same images, tasks and probed images."""
+        """Return the stream of a run: the last one, if it has the same images, and tasks."""
         key = _key(config, device)
         if self.stream is None or key != self.key:
             self.stream = None  # freed before the next one takes its memory
@@ -31,4 +31,4 @@ def open_stream(config: RunConfig, device: torch.device) -> Stream:
 def _key(config: RunConfig, device: torch.device) -> tuple[object, ...]:
     versions = [dataset.version() for dataset in config.benchmark_info.datasets(config.domain_names)]
     shown = config.benchmark, config.tasks, config.order, config.seed, tuple(config.domain_names), config.validation
-    return *shown, config.probe_samples, str(device), str(data_root()), *versions
+    return *shown, str(device), str(data_root()), *versions

@@ -61,8 +61,7 @@ def prepare(config: RunConfig, learner: Learner, evaluation: Evaluation, task: i
     if not (probe or snap) or task == 0 or not shares_network(config.method):
         return None
     with preserved_statistics(learner.network):
-        past = [evaluation.true_gradient(learner.network, s) for s in range(task)]
-        current = evaluation.true_gradient(learner.network, task)
+        *past, current = [evaluation.true_gradient(learner.network, s, task, step) for s in range(task + 1)]
         memory = learner.memory(config.snap_splits or config.splits) if snap else None
         rows = memory_rows(learner.network, memory) if memory else []
     sizes = np.reshape(memory.sizes if memory else (), (task, -1))

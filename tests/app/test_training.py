@@ -63,7 +63,7 @@ def test_settings_chosen_for_the_example_are_a_new_sweep_with_recordings(store, 
     handle_trigger(store, example_source(), "train", WANTED)
     assert shown["source"] == ["s1"]
     assert {config.seed for config in new_configs(store, 1)} == set(range(6))
-    check_wanted(new_configs(store, 1), 20)  # probed like the trained runs of the example
+    check_wanted(new_configs(store, 1), 5)  # probed like the trained runs of the example
     assert len(SweepSpec.model_validate(store.sweep(1)["spec"]).runs()) == 12
 
 

@@ -134,10 +134,10 @@ def test_probes_snapshots_and_evaluations_cost_the_images_that_they_look_at():
     def work(**fields):
         return relative_work(RunConfig(**{"tasks": 3, "iterations": 100, "probe_every": 0, "memory": 100, **fields}))
 
-    past_and_current = 4000 * (2 + 3)  # images for each probe of the second task and of the third
-    assert work(probe_every=50) - work() == 2 * past_and_current
-    assert work(probe_every=50, probe_samples=400) - work() == 2 * past_and_current / 10
-    recorded = 4 * (1 + SNAPSHOT) * past_and_current
+    a_pass, sets = pass_work("mlp"), 2 + 3  # of images for each probe of the second task and of the third
+    assert work(probe_every=50) - work() == pytest.approx(2 * sets * (a_pass + 400))
+    assert work(probe_every=50, probe_samples=10_000) - work() == pytest.approx(2 * sets * (a_pass + 4000))
+    recorded = 4 * (sets * (a_pass + 400) + (1 + 2) * (SNAPSHOT * a_pass + 100))  # with memory rows
     assert work(snap_every=25) - work() == pytest.approx(recorded)
     assert work(probe_every=50, snap_every=25) == work(snap_every=25)  # every probe is a snapshot, too
     assert work(method="independent", probe_every=50) == work(method="independent")

@@ -98,7 +98,7 @@ def true_gradient(network, monkeypatch, images_per_pass=64, seed=0, task=0):
     monkeypatch.setitem(NETWORKS, network, replace(NETWORKS[network], images_per_pass=images_per_pass))
     module = networks.build(network, SHAPE, 10, seed=0, width=1 / 16)
     config = RunConfig(benchmark="noise", network=network, seed=seed)
-    return flatten(evaluation.Evaluation(config, open_stream(2, 0)).true_gradient(module, task))
+    return flatten(evaluation.Evaluation(config, open_stream(2, 0)).true_gradient(module, task, 1, 0))
 
 
 @pytest.mark.parametrize("network", ["conv5", "resnet18", "alexnet"])

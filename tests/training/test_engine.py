@@ -11,10 +11,12 @@ import torch
 
 from mgem_core import RunConfig, UsageError, learners, run
 from mgem_core.events import Finished, Probed, Snapped, Started, Stepped, TaskLearned
+from mgem_core.gradients.rows import flatten
 from mgem_core.learners.gem import GEM
 from mgem_core.metrics import acc_fwd_bwd
 from mgem_core.restriction.dual import solve_module
 from mgem_core.training.engine import RunCancelledError, _Run
+from mgem_core.training.evaluation import Evaluation, stratified_sample
 
 SHORT = {"tasks": 3, "iterations": 20, "memory": 40, "mer_replays": 1, "probe_samples": 500}
 METHODS = {
@@ -364,12 +366,42 @@ def test_probes_agree_with_gradients_computed_from_the_weights(monkeypatch):
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5 * scale)
 
 
-def test_true_gradients_can_use_a_fixed_sample():
+def test_true_gradients_can_use_a_sample():
     whole, part, same = (of(Probed, events(probe_every=10, probe_samples=samples))[0] for samples in (10_000, 400, 400))
     assert part.gt_z == same.gt_z != whole.gt_z
     assert part.batch_z == whole.batch_z
     assert part.gt_z == pytest.approx(whole.gt_z, rel=0.5)
+
+
+def test_samples_are_drawn_at_each_step_and_their_mean_is_the_true_gradient():
+    one = engine_of(probe_samples=50)
+
+    def gradient(samples, step):
+        evaluation = Evaluation(one.config.model_copy(update={"probe_samples": samples}), one.stream)
+        return flatten(evaluation.true_gradient(one.learner.network, 0, 1, step))
+
+    whole, drawn = gradient(4000, 0), torch.stack([gradient(50, step) for step in range(200)])
+    errors = (drawn - whole).norm(dim=1)
+    assert drawn[0].equal(gradient(50, 0))
+    assert len(drawn.unique(dim=0)) == 200
+    assert (drawn.mean(0) - whole).norm() < 1.3 * errors.square().mean().sqrt() / math.sqrt(200)
+
+
+def test_sample_has_each_class_in_proportion_and_each_image_equally_often():
+    labels = np.repeat([3, 1, 7], [60, 30, 10])
+    drawn = [stratified_sample(labels, 20, np.random.default_rng(seed)) for seed in range(2000)]
+    assert all(len(set(places)) == 20 for places in drawn)
+    assert {tuple(np.bincount(labels[places])[[3, 1, 7]]) for places in drawn} == {(12, 6, 2)}
+    counts = np.bincount(np.concatenate(drawn), minlength=100)
+    assert abs(counts - 400).max() < 5 * math.sqrt(2000 * 0.2 * 0.8)
+    uneven = [int((labels[stratified_sample(labels, 7, np.random.default_rng(seed))] == 7).sum()) for seed in range(2000)]
+    assert set(uneven) == {0, 1}
+    assert np.mean(uneven) == pytest.approx(0.7, abs=0.05)
+
+
+def test_whole_training_sets_have_one_configuration():
     assert RunConfig(probe_samples=5000).canonical() == RunConfig(probe_samples=99_999).canonical()
+    assert RunConfig(probe_samples=5000).canonical() != RunConfig().canonical()
     assert RunConfig(probe_every=0, probe_samples=5).canonical() == RunConfig(probe_every=0).canonical()
 
 

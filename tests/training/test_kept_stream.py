@@ -39,7 +39,6 @@ def test_runs_that_share_a_stream_give_the_same_numbers():
         {"tasks": 2},
         {"order": "shuffled"},
         {"validation": 0.2},
-        {"probe_samples": 20},
         {"benchmark": "mnist5k-permutations"},
     ],
     ids=str,

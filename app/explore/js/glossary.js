@@ -2,8 +2,9 @@
 import { element } from "../../components/svg.js";
 
 export const TERMS = {
-  "g, g_t": "the gradient of the current task’s loss: on the batch of a step (g), and on all its training images (g_t)",
-  "g_s, ĝ_s": "the gradient of a past task’s loss: on all its training images (g_s), and on the samples in memory (ĝ_s)",
+  "g, g_t": "the gradient of the current task’s loss: on the batch of a step (g), and on its training set (g_t)",
+  "g_s, ĝ_s": "the gradient of a past task’s loss: on its training set (g_s), and on the samples in memory (ĝ_s)",
+  "true gradients": "g_t and g_s. By default they are measured on 400 images of a training set, drawn again at each step",
   z: "the restricted update: the parameters move by −(learning rate) · z. Without restriction, z = g",
   "⟨g_s,z⟩": "retention: how much a step lowers the loss of the past task; negative means that it forgets",
   "⟨g_t,z⟩": "learning: how much a step lowers the loss of the current task",

@@ -50,8 +50,9 @@ export function buildMemory(lens) {
   const entry = (kind, text) => element("span", { class: `entry ${kind}` }, text);
   const note =
     "The memory is a sample of the past task. The restriction knows only ⟨ĝ_s,z⟩ on the memory; ⟨g_s,z⟩ is measured on " +
-    "all training images of the past task. In a recording without true gradients, both are the same.";
-  const truth = entry("chosen", "⟨g_s,z⟩, on all training images"), seen = entry("gem", "⟨ĝ_s,z⟩, on the memory");
+    "training images of the past task that are drawn at each step. In a recording without true gradients, both are the " +
+    "same.";
+  const truth = entry("chosen", "⟨g_s,z⟩, on training images"), seen = entry("gem", "⟨ĝ_s,z⟩, on the memory");
   return tabContent(note, null, parts.gap.svg, element("p", { class: "legend" }, truth, seen));
 }
 
