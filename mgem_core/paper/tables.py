@@ -237,7 +237,10 @@ _ALL = (
         "rotations",
         _ROTATIONS,
         {},
-        {"Single": {"lr": 0.01}, "EWC": {"lr": 0.01}},
+        {
+            **{"Single": {"lr": 0.1}, "A-GEM": {"lr": 0.03}, "ER": {"lr": 0.2}},
+            "EWC": {"lr": 0.01, "ewc_lambda": 1000.0, "ewc_fisher": "batch", "ewc_samples": 1000},
+        },
         "shuffled",
         f"{_ORDER} Here, the seed shuffles them.",
     ),
