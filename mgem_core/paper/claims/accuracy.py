@@ -165,7 +165,7 @@ def mer_is_best() -> Finding:
         besides = f" but {listed(close)}" if close else ""
         sentences.append(
             f"{title}: ACC of MER {' and '.join(texts)}; corrected for all rows, it is significantly higher than every "
-            f"other row{besides} ({seeds} seeds, {replays} replays per sample)."
+            f"other row that can be compared{besides} ({seeds} seeds, {replays} replays per sample)."
         )
     on_cifar = results("table-1-cifar", "short").get("MER")
     checks.append(None)
