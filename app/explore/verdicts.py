@@ -28,7 +28,8 @@ ENOUGH = (
 )
 EXPLANATION = (
     "Differences from {baseline} with 95 % confidence intervals, accuracies in points. Bold: significant after Holm's "
-    "correction over the lines. One difference per line is tested: the first column or, if the curves have little in common, the last. "
+    "correction over the lines. One difference per line is tested: the first column or, if the curves have little in "
+    "common, the last. "
     "The best q of a seed is chosen on the previous seed. Equal q is not equal strength: a floor on each of K splits "
     "restricts a step about K times as much."
 )
