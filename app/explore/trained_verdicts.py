@@ -15,6 +15,7 @@ from mgem_core.store import Store
 from mgem_core.text import pluralize, signed
 
 FEW_SEEDS = 3  # that one click adds if there are too few for a comparison
+UNFINISHED = ("queued", "running")
 WAITING = "The lines are compared when all runs have ended."
 MOST_ADDED = 24  # seeds that one click adds at most
 
@@ -28,16 +29,17 @@ def verdicts_message(store: Store, source: Source, runs: Sequence[int], cache: M
 
 def compare_runs(runs: pd.DataFrame, measured: Mapping[int, Measurements]) -> Message:
     """Return the message about runs (a frame of frames.runs) with their measurements."""
-    if runs["status"].isin(["queued", "running"]).any():  # a verdict that changes as runs finish would be no verdict
-        return {"kind": "verdicts", "sentences": [WAITING], "summary": "", "seedsToAdd": 0}
     view = View()
-    sentences, summary, more = _compare(aggregate.runs_to_compare(runs, measured, view), view)
+    rows = aggregate.runs_to_compare(runs, measured, view)
+    sentences, summary, more = _compare(rows, view, not runs["status"].isin(UNFINISHED).any())
     return {"kind": "verdicts", "sentences": sentences, "summary": summary, "seedsToAdd": more}
 
 
-def _compare(rows: pd.DataFrame, view: View) -> tuple[list[str], str, int]:
+def _compare(rows: pd.DataFrame, view: View, has_ended: bool) -> tuple[list[str], str, int]:
     if rows["line"].nunique() < 2:
         return [], "", 0
+    if not has_ended:  # a verdict that changes as runs finish would be no verdict
+        return [WAITING], "", 0
     verdicts = paired.compare(rows, aggregate.default_baseline(rows), aggregate.OTHER_AXES[view.axes])
     seeds = len(verdicts[0].seeds) if verdicts else 0
     if seeds >= LEAST_SEEDS:

@@ -6,7 +6,7 @@ import streamlit as st
 from text import escape_markdown
 
 from explore.page_selection import PageSelection
-from explore.trained_verdicts import FEW_SEEDS, seeds_to_add, too_few
+from explore.trained_verdicts import FEW_SEEDS, UNFINISHED, WAITING, seeds_to_add, too_few
 from mgem_core.analysis import aggregate, paired
 from mgem_core.analysis.aggregate import Axes
 from mgem_core.analysis.paired import Verdict
@@ -28,9 +28,9 @@ ENOUGH = (
 )
 EXPLANATION = (
     "Differences from {baseline} with 95 % confidence intervals, accuracies in points. Bold: significant after Holm's "
-    "correction over the lines. One difference per line is tested: the first column or, if the curves have little in "
-    "common, the last. "
-    "The best q of a seed is chosen on the previous seed. Equal q is not equal strength: a floor on each of K splits "
+    "correction over the lines. One difference per line is tested: the first column or, if the curves have less than "
+    "half of their range in common, the last. The best q of a seed is chosen on the previous seed. Equal q is not equal "
+    "strength: a floor on each of K splits "
     "restricts a step about K times as much."
 )
 
@@ -39,6 +39,9 @@ def show_verdicts(selection: PageSelection) -> None:
     """Show a sentence per line, and a button that adds the seeds that a comparison needs."""
     store, view, rows = selection.store, selection.view, selection.runs_to_compare()
     if rows["line"].nunique() < 2:
+        return
+    if selection.all_runs()["status"].isin(UNFINISHED).any():
+        st.markdown(WAITING)
         return
     has_baseline = view.baseline in set(rows["line"])  # false if all of its runs have failed since it was chosen
     baseline = view.baseline if has_baseline else aggregate.default_baseline(rows)

@@ -264,7 +264,8 @@ def _at_equal(one: Table, other: Table, x: str, y: str, relative: bool = False) 
     scale = 100 / float(levels.mean()) if relative else 1.0
     error = interpolation_error([ones[i] for i in seeds], [others[i] for i in seeds])
     not_rising = sum(not (is_rising(ones[i]) and is_rising(others[i])) for i in range(len(found)))
-    return Differences(scale * differences, seeds, float(shares.mean()), scale * error, not_rising)
+    common = float(shares.sum() / len(found))  # seeds without a common range count as 0
+    return Differences(scale * differences, seeds, common, scale * error, not_rising)
 
 
 def at_each_strength(one: Table, other: Table, measure: str) -> Floats:

@@ -26,8 +26,8 @@ Differences from {baseline}, mean over {seeds} [95 % CI]. Runs with the same see
 learned    ⟨g_t,z⟩ at equal ⟨g_s,z⟩, in percent; common: the fraction of the range that both lines cover
 FWD        at equal BWD, in points
 ACC        at equal strengths, in points; best ACC: at the best strength of the previous seed
-*          significant after Holm's correction for the number of lines. One difference per line is tested: learned or, if it
-           is unknown, best ACC. The other columns have intervals only."""
+*          significant after Holm's correction for the number of lines. One difference per line is tested: learned or, if
+           common is below 0.5, best ACC. The other columns have intervals only."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -19,7 +19,7 @@ from mgem_core.metrics import MEASURES
 from mgem_core.paper import published
 from mgem_core.paper.tables import SCALES, TABLES, Cell, Row, Scale, Table
 
-CHOOSING_SEEDS = 2  # seeds that choose the settings of a row if enough others are left to compare rows; otherwise one
+CHOOSING_SEEDS = 2  # seeds that choose the settings of a row if they leave it enough others for comparisons; otherwise one
 COLLAPSE = 30.0  # a seed has collapsed if its ACC is this many points below the median of the seeds
 IN_TABLES = {  # fields that `settings` leaves out or names itself: given by table and row, or without effect on learning
     *("benchmark", "method", "network", "domains", "tasks", "iterations", "batch_size", "memory"),
@@ -76,10 +76,12 @@ def find_result(runs: pd.DataFrame, table: Table, scale: Scale, row: Row) -> Res
     finished = mine[mine["status"] == "finished"].drop_duplicates(["configuration", "seed"], keep="last")
     if finished.empty:
         return None
-    choosing = CHOOSING_SEEDS if finished["seed"].nunique() >= CHOOSING_SEEDS + LEAST_SEEDS else 1
-    configuration, chosen_on, compared = choose_configuration(_without_broken(finished, mine), choosing)
-    chosen = finished[finished["configuration"] == configuration]
-    others = chosen[~chosen["seed"].isin(chosen_on)]
+    for seeds in (CHOOSING_SEEDS, 1):
+        configuration, chosen_on, compared = choose_configuration(_without_broken(finished, mine), seeds)
+        chosen = finished[finished["configuration"] == configuration]
+        others = chosen[~chosen["seed"].isin(chosen_on)]
+        if len(others) >= LEAST_SEEDS:
+            break
     reported = others if len(others) else chosen
     ended_early = mine[(mine["configuration"] == configuration) & mine["status"].isin(["diverged", "failed"])]
     return Result(

@@ -68,4 +68,9 @@ MIGRATIONS = [  # one script per schema version; a released script never changes
     DROP INDEX runs_by_status;
     CREATE INDEX runs_by_place ON runs (status, code, place)
     """,
+    # Before this version, true gradients were measured on up to 10,000 images, which a stored config did not name.
+    """
+    UPDATE runs SET config = json_set(config, '$.probe_samples', 10000)
+    WHERE json_valid(config) AND json_extract(config, '$.probe_samples') IS NULL
+    """,
 ]

@@ -75,7 +75,7 @@ test("the cost of strength is read from trained GEM, without collapsed runs", ()
 test("nothing is judged before all seeds are recorded, or with too few", () => {
   const progress = { recordings: [2, 6] }, compared = [line("d-mGEM(2)", 0.5, 1.5, true)];
   const early = findingOf({ ...LENS, isRecorded: false, data: { ...LENS.data, progress } }, compared);
-  assert.match(early.answers.at(-1).text, /^2 of 6 are recorded/);
+  assert.match(early.answers.at(-1).text, /^2 of 6 recordings are complete/);
   const few = findingOf({ ...LENS, data: { ...LENS.data, seeds: [0, 1] } }, compared);
   assert.match(few.answers.at(-1).text, /At least 4 seeds are needed/);
 });

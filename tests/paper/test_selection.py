@@ -77,6 +77,8 @@ def test_two_seeds_choose_if_four_others_are_left():
     assert (found.config.strength, found.chosen_on, found.seeds) == (0.3, (0, 1), (2, 3, 4, 5))
     found = result(*first, *second, *more[:-1])
     assert (found.config.strength, found.chosen_on, found.seeds) == (1.0, (0,), (1,))
+    of_other = [run(seed, 80.0, 1.0, strength=1.0) for seed in (2, 3, 4, 5)]  # seeds of a configuration that is not chosen
+    assert result(*first, *second, *of_other).chosen_on == (0,)
 
 
 def test_only_the_first_shared_seed_chooses():

@@ -29,7 +29,7 @@ export function findingOf({ data, state, isRecorded }, compared, points = []) {
     answers: [...HOW_TO_READ, { topic: "Seeds", text }],
   });
   if (!isRecorded) {
-    return waiting(`${done} of ${total} are recorded. Differences are judged when all are.`);
+    return waiting(`${done} of ${total} recordings are complete. Differences are judged when all are.`);
   }
   if (seeds.length < rule.leastSeeds) {
     const recorded = seeds.length === 1 ? "1 seed was" : `${seeds.length} seeds were`;

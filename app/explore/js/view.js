@@ -44,9 +44,12 @@ function highlightOnHover(lens) {
     lens.hovered = "";
     highlight(lens);
   };
-  document.addEventListener("keydown", ({ key }) => {
-    if (key === "Escape" && host.lens === lens && lens.state.isolated) lens.change({ isolated: "" });
-  });
+  const showAll = ({ key }) => {
+    if (host.lens !== lens || !host.isConnected) return document.removeEventListener("keydown", showAll);
+    const closesOther = document.querySelector("[role=dialog], .menu[open]"); // Escape closes that first
+    if (key === "Escape" && lens.state.isolated && !closesOther) lens.change({ isolated: "" });
+  };
+  document.addEventListener("keydown", showAll);
 }
 
 // Fade all lines but the one under the pointer, or the one that was chosen to stay alone.
