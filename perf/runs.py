@@ -22,15 +22,15 @@ from perf.timing import Ratio, ratio, save, show, take_turns
 
 
 def accumulate(owner: Any, name: str, total: dict[str, float], part: str) -> None:
-    """Patch a function so that it adds the CPU time of its calls to a part of the total."""
+    """Patch a function so that it adds the CPU time of its calls to a part of the total, once if they are nested."""
     call: Callable[..., Any] = getattr(owner, name)
 
     def timed(*arguments: Any, **options: Any) -> Any:
-        start = process_time()
+        before, start = total[part], process_time()
         try:
             return call(*arguments, **options)
         finally:
-            total[part] += process_time() - start
+            total[part] = before + process_time() - start
 
     setattr(owner, name, timed)
 

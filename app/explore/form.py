@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from explore.form_lists import parse_seeds, parse_strengths, seeds_text, strengths_text
 from explore.form_words import CHOICES, OPTIONS
 from mgem_core import RunConfig
+from mgem_core.config.number_lists import parse_seeds, parse_strengths, seeds_text, strengths_text
 from mgem_core.config.recorded_runs import distinct, values_that_matter
 from mgem_core.config.sweeps import SweepSpec
 from mgem_core.figures.style import family

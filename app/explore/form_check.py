@@ -8,10 +8,10 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from explore.form import CHOICES, DEFAULTS, FRACTIONS, NUMBERS, build_spec, used_fields
-from explore.form_lists import parse_seeds, parse_strengths
 from explore.form_words import explain_on_page, label
 from mgem_core import RunConfig
 from mgem_core.config import explain
+from mgem_core.config.number_lists import parse_seeds, parse_strengths
 from mgem_core.config.sweeps import SweepSpec, missing_data
 from mgem_core.learners import FAMILIES
 from mgem_core.networks import NETWORKS

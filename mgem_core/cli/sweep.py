@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mgem_core import RunConfig, UsageError
@@ -17,6 +18,7 @@ from mgem_core.cli.runs import request_again
 from mgem_core.cli.work import add_runner_options, requested_pool, runner_arguments
 from mgem_core.config.field_values import split_values
 from mgem_core.config.keys import keys_to_request, version_on_disk
+from mgem_core.config.number_lists import parse_seeds
 from mgem_core.config.recorded_runs import why_not_recorded
 from mgem_core.config.sweeps import SweepSpec, cautions, domains_without_effect, missing_data
 from mgem_core.errors import check_choice
@@ -37,7 +39,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="name of the sweep")
     for name, field in RunConfig.model_fields.items():
         plural = [f"--{many}" for many, one in PLURALS.items() if one == name]
-        text = f"{field.description}: one or several, separated by commas (or by ; if a value contains commas)"
+        several = ", as in 0-3,7" if name == "seed" else " (or by ; if a value contains commas)"
+        text = f"{field.description}: one or several, separated by commas{several}"
         parser.add_argument(f"--{name.replace('_', '-')}", *plural, dest=name, metavar="X,Y", help=text.replace("%", "%%"))
     recordings = "also train GEM at strength 0.5 with snapshots, for curves in the dashboard; presets that the dashboard"
     parser.add_argument(
@@ -106,10 +109,23 @@ def _spec(options: argparse.Namespace) -> SweepSpec:
     if options.preset:
         check_choice("preset", options.preset, PRESETS)
     start = PRESETS[options.preset].spec if options.preset else SweepSpec()
-    given = {name: split_values(text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
+    given = {name: _values(name, text) for name in RunConfig.model_fields if (text := getattr(options, name)) is not None}
     base = {name: value for name, value in start.base.items() if name not in given}
     record = None if options.record is False else start.record
     return SweepSpec(base=base, grid=[{**grid, **given} for grid in start.grids], record=record)
+
+
+def _values(name: str, text: str) -> Sequence[object]:
+    """Return the values that a user gives for a field."""
+    if name != "seed":
+        return split_values(text)
+    try:
+        seeds = parse_seeds(text)
+    except ValueError as error:
+        raise UsageError(f"seeds are {text!r}, but {error}.") from error
+    if not seeds:
+        raise UsageError("seeds are empty; give some, such as 0-5.")
+    return seeds
 
 
 def _with_recordings(spec: SweepSpec, must_record: bool) -> SweepSpec:

@@ -18,7 +18,8 @@ BAD = [
     (["sweep", "--modules", "1,99"], "modules is 99; it must be from 1 to 6"),
     (["sweep", "--preset", "everything"], "preset is 'everything'; it must be one of rotated-digits, quick-look"),
     (["sweep", "--workers", "0"], "workers is 0; it must be from 1 to 256"),
-    (["sweep", "--seeds", "0,,1"], "seed is ''; it must be a valid integer"),
+    (["sweep", "--seeds", "0,x"], "seeds are '0,x', but “x” is not a whole number or a range such as 0-9."),
+    (["sweep", "--seeds", ","], "seeds are empty; give some, such as 0-5."),
     (["sweep", "--idle", "-1"], "idle is -1.0; it must be a number of at least 0"),
     (
         ["sweep", "--benchmark", "mnist5k-split,mnist5k-rotations", "--domains", "uci+mnist"],
@@ -50,7 +51,7 @@ def test_invalid_input_exits_2_and_leaves_no_sweep(home, arguments, sentence, ca
 
 def test_every_field_accepts_a_list(home, capsys):
     folder, started = home
-    grid = ["--strengths", "0,0.5", "--lr", "0.05", "--seeds", "0,1"]
+    grid = ["--strengths", "0,0.5", "--lr", "0.05", "--seeds", "0-1"]
     assert main(["sweep", *grid, "--modules", "fc1=0,fc2=0,fc3=1;4", "--workers", "3", "--detach"]) == 0
     assert "sweep s1: 8 runs" in capsys.readouterr().err
     assert started[0][-2:] == ("--workers", "3")

@@ -1,4 +1,4 @@
-"""Lists of numbers as the user types them: seeds such as 0-3, 7 and strengths such as 0, 0.1, 1."""
+"""Lists of numbers as users type them: seeds such as 0-3, 7 and strengths such as 0, 0.1, 1."""
 
 import re
 from collections.abc import Iterable

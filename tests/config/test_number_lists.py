@@ -1,7 +1,8 @@
-"""Lists of numbers that users type into the form."""
+"""Lists of numbers that users type into the form or into a command."""
 
 import pytest
-from explore.form_lists import parse_seeds, parse_strengths, seeds_text, strengths_text
+
+from mgem_core.config.number_lists import parse_seeds, parse_strengths, seeds_text, strengths_text
 
 
 def test_seeds_are_read_and_written():
