@@ -60,7 +60,7 @@ def test_verdicts_of_the_published_results():
     found = {claim.find.__name__: finding.verdict for claim, finding in claims.findings()}
     assert found == {
         "backward_transfer": "partly reproduced",
-        "raises_acc": "partly reproduced",
+        "raises_acc": "not reproduced",
         "better_frontier": "partly reproduced",
         "mgem_beats_gem": "not reproduced",
         "approx_time": "partly reproduced",
@@ -107,16 +107,26 @@ def test_other_accuracies_give_another_verdict_and_sentence(folder):
 
     before = accuracy.mgem_beats_gem()
     change_runs(folder / "table-1-rotations.jsonl", raise_finer)
+    assert accuracy.mgem_beats_gem().verdict == before.verdict == "not reproduced"  # probably not the paper's order
+    change_runs(folder / "table-1-permutations.jsonl", raise_finer)
     after = accuracy.mgem_beats_gem()
-    assert (before.verdict, after.verdict) == ("not reproduced", "partly reproduced")
-    name = "MNIST Rotations, d-GEM: ACC minus that of GEM"
+    assert after.verdict == "partly reproduced"  # rotations are not known in the paper's order
+    name = "MNIST Permutations, d-GEM: ACC minus that of GEM"
     assert after.numbers[name] == pytest.approx(before.numbers[name] + 5)
     assert any(f"{after.numbers[name]:+.2f}" in sentence for sentence in after.sentences)
-    assert before.deciding.value.startswith("+0.37")
-    assert after.deciding.value.startswith("+5.37")
-    assert after.deciding.shown_in == "table-1-rotations"
-    change_runs(folder / "table-1-permutations.jsonl", raise_finer)
-    assert accuracy.mgem_beats_gem().verdict == "reproduced"
+    assert before.deciding.value.startswith("+0.29")
+    assert after.deciding.value.startswith("+5.29")
+    assert after.deciding.shown_in == "table-1-permutations"
+
+
+def test_differences_that_agree_with_the_paper_but_not_with_zero_effect_decide_nothing(folder):
+    def spread(line):
+        if line["label"] in ("d-mGEM(2)", "p-mGEM(4)", "md-GEM(4,2)"):
+            shift = 8 * (line["config"]["seed"] % 2) - 4
+            line["acc"], line["bwd"] = line["acc"] + shift, line["bwd"] + shift
+
+    change_runs(folder / "table-1-permutations.jsonl", spread)
+    assert accuracy.mgem_beats_gem().verdict == "not tested"
 
 
 def test_searched_settings_are_stated(folder):
@@ -167,7 +177,7 @@ def test_networks_that_learned_are_compared(folder):
 def test_other_times_give_another_verdict(folder):
     change_study(folder, "step-times", lambda row: row.update(minimum=2.0, median=2.1))
     assert solver.splits_time().verdict == "reproduced"
-    assert "2.00 to 2.10" in solver.splits_time().sentences[0]
+    assert "2.10 (median; 2.00 by minima)" in solver.splits_time().sentences[0]
 
 
 def test_orthogonal_rows_are_recognised(folder):

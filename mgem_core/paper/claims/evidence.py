@@ -16,7 +16,12 @@ from mgem_core.text import signed
 
 Verdict = Literal["reproduced", "partly reproduced", "not reproduced", "not tested"]
 FOLDER = published.FOLDER
-MNIST = {"table-1-permutations": "MNIST Permutations", "table-1-rotations": "MNIST Rotations"}
+MNIST = {
+    "table-1-permutations": "MNIST Permutations",
+    "table-1-rotations-shuffled": "MNIST Rotations, shuffled",
+    "table-1-rotations": "MNIST Rotations, rising",
+}
+OTHER_ORDER = "Rising rotations are probably not in the paper's order, so they do not count for the verdict."
 BUILT_IN = {
     "mnist5k-permutations": "built-in permutations",
     "mnist5k-rotations": "built-in rotations",
@@ -82,12 +87,12 @@ def runs_of_choice(table: str) -> pd.DataFrame:
     return chosen.assign(total=chosen["strength"].astype(float) * chosen["splits"] * (chosen["tasks"] - 1))
 
 
-def strength_effect(table: str) -> tuple[float, Estimate | None]:
-    """Return the strength chosen for GEM, and ACC there minus ACC at strength 0, within the seeds of neither choice."""
+def strength_effect(table: str, measure: str = "acc") -> tuple[float, Estimate | None]:
+    """Return the strength chosen for GEM, and a measure there minus that at 0, within the seeds that chose neither."""
     found = results(table)["GEM"]
     runs, q = published.read(table, FOLDER)[0], aggregate.mean_strength(found.config.strength)
     runs = runs[(runs["label"] == "GEM") & (runs["lr"] == found.config.lr) & ~runs["seed"].isin(found.chosen_on)]
-    by_seed = runs.pivot(index="seed", columns="strength", values="acc").reindex(columns=[0.0, q]).dropna()
+    by_seed = runs.pivot(index="seed", columns="strength", values=measure).reindex(columns=[0.0, q]).dropna()
     return q, estimate((by_seed[q] - by_seed[0.0]).to_numpy(float))
 
 

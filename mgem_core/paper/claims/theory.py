@@ -68,7 +68,8 @@ def floor_is_margin() -> Finding:
     )
     numbers = {"floor": floor, "margin": margin}
     numbers |= {f"{one.line}, {one.strength_kind}": float(one.mean) for one in recorded.itertuples()}
-    deciding = Deciding(f"{floor:g} against {margin:g}", f"⟨ĝ_s,z⟩ with a floor and with a margin of {q:g}, in one problem")
+    about = f"⟨ĝ_s,z⟩ with a floor of {q:g} in one problem; a requirement ⟨ĝ_s,z⟩ ≥ γ needs γ > 0"
+    deciding = Deciding(f"{floor:g}", about)
     return Finding(judge([abs(floor - margin) <= TOLERANCE]), deciding, numbers, (sentence, at_steps))
 
 
