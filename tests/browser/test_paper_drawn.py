@@ -8,7 +8,8 @@ import pytest
 from people import check_accessibility, open_address, press, wait_until_still
 from playwright.sync_api import expect
 
-from mgem_core.paper.tables import SHORT_SEEDS
+from mgem_core.paper.claims import findings
+from mgem_core.paper.tables import SHORT_SEEDS, TABLES
 from mgem_core.store import Store
 from mgem_core.streams import mnist
 
@@ -65,15 +66,18 @@ def claim(page, name):
 
 
 def test_reader_finds_the_evidence_of_a_claim(page, server):
+    [finding] = [found for one, found in findings() if one.name == "mgem_beats_gem"]
+    table = TABLES[finding.deciding.shown_in]
+    [gem] = [one.acc for one in table.rows if one.label == "GEM"]
     open_address(page, f"{server}/paper")
     row = claim(page, "mgem_beats_gem")
-    expect(row.locator(".verdict")).to_contain_text("not reproduced")
-    expect(row.locator(".number")).to_contain_text("+0.37")
+    expect(row.locator(".verdict")).to_contain_text(finding.verdict)
+    expect(row.locator(".number")).to_contain_text(finding.deciding.value)
     wait_until_still(page)
     row.locator(".claim").click()
-    expect(page.locator("#claim-mgem_beats_gem")).to_contain_text("corrected for all 12 comparisons")
-    row.get_by_role("button", name=re.compile("^Table 1 · MNIST Rotations")).click()
-    expect(page.locator(".configurations tbody tr").filter(has_text="86.72 ± 0.12")).to_have_count(1)
+    expect(page.locator("#claim-mgem_beats_gem")).to_contain_text("comparisons of this claim")
+    row.get_by_role("button", name=re.compile(f"^{table.title}")).click()
+    expect(page.locator(".configurations tbody tr").filter(has_text=f"{gem.mean:.2f} ± {gem.error:.2f}")).to_have_count(1)
     page.wait_for_function("Math.abs(document.getElementById('tables').getBoundingClientRect().top) < 200")
     expect(page.locator("#claim-mgem_beats_gem")).to_be_visible()
     claim(page, "architectures").get_by_role("button", name=re.compile("^Figure 4")).click()
