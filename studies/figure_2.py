@@ -1,8 +1,8 @@
 """Publish Figure 2 of the paper at its own scale, from recorded runs: `python -m studies.figure_2 STORE FILE`.
 
-Every point of the figure is a configuration, which would take hours each on a CPU, because both true gradients have 2,500
-images. So GEM alone is trained and recorded, and the lens solves all configurations at its steps. A batch norm makes the
-mean of two memory rows another row than that of all samples, so every number of splits is recorded by itself.
+All configurations would take days on a CPU. So GEM alone is trained and recorded, and the lens solves every configuration
+at its steps. A batch norm makes the mean of two memory rows another row than that of all samples, so every number of splits
+is recorded by itself.
 """
 
 import sys
@@ -17,7 +17,7 @@ from mgem_core.paper.published.recorded import ask_recording
 from mgem_core.store import Store
 
 STRENGTHS = [1.5, 2.0, 3.0, 4.5, 6.5, 10.0]  # besides those of the paper, which end at 1
-RECORDED = {**PRESETS["figure-2"].spec.base, "strength": 0.5, "trigger": "violation", "probe_every": 0, "snap_every": 25}
+RECORDED = {**PRESETS["figure-2"].spec.base, "strength": 0.5, "trigger": "violation", "probe_every": 0, "snap_every": 5}
 
 
 def asked() -> list[RunConfig]:

@@ -34,6 +34,14 @@ test("seeds are added until lines can be compared", () => {
   assert.equal(seeds, 3);
 });
 
+test("a line without recordings or others to compare it with calls for another one", () => {
+  const data = { ...DATA, seeds: [] }, [gem] = points(50), isTrained = (total) => [{ ...gem, total }];
+  const alone = nextStep({ ...LENS, data }, [], isTrained(6));
+  assert.match(alone.text, /^To compare it, choose other modules or splits/);
+  assert.equal(alone.seeds, 0);
+  assert.equal(nextStep({ ...LENS, data }, [], isTrained(2)).seeds, 2);
+});
+
 test("a best strength at the edge calls for larger ones, but not a single or a collapsed one", () => {
   const rising = points(50, 60, 70);
   assert.equal(nextStep(LENS, [], rising).text, "GEM had the best mean ACC at the largest strength, 2: try larger ones.");

@@ -23,7 +23,9 @@ const HOW_TO_READ = [
 // strength costs, and the trained runs.
 export function findingOf({ data, state, isRecorded }, compared, points = []) {
   const { rule, seeds, progress, summary } = data, [done, total] = progress?.recordings ?? [seeds.length, seeds.length];
-  if (!compared.length) return { headline: emptyHeadline(data), answers: [] };
+  const aboutRuns = [{ topic: "Strength", text: describeCost(points) }, { topic: "Trained runs", text: summary }];
+  const trained = aboutRuns.filter(({ text }) => text);
+  if (!compared.length) return { headline: emptyHeadline(data), answers: trained };
   const waiting = (text) => ({
     headline: "Each curve is one way to restrict the updates, at the same recorded steps.",
     answers: [...HOW_TO_READ, { topic: "Seeds", text }],
@@ -44,9 +46,8 @@ export function findingOf({ data, state, isRecorded }, compared, points = []) {
     const reach = state.axes === "raw" ? [] : describeReach(members, compared, points); // raw products grow with ‖z‖
     return { topic, text: [...describeGroup(members, ordered, rule, seeds.length), ...reach].join(" ") };
   });
-  answers.push({ topic: "Strength", text: describeCost(points) }, { topic: "Trained runs", text: summary });
   const headline = headlineOf(groups.filter(({ what }) => what), state.axes === "raw" ? null : furthest(compared));
-  return { headline, answers: answers.filter(({ text }) => text) };
+  return { headline, answers: [...answers.filter(({ text }) => text), ...trained] };
 }
 
 function emptyHeadline({ seeds, progress }) {

@@ -14,9 +14,10 @@ export function nextStep({ data, isRecorded, options }, compared, points) {
     return { text: bestMeans(points) ?? "Choose settings with the sliders; “Train this” measures them.", seeds: 0 };
   }
   if (progress?.isActive || !source?.startsWith("s")) return null;
-  const missing = rule.leastSeeds - seeds.length;
-  if (missing > 0) {
-    return { text: `${plural(seeds.length, "seed")} cannot be compared.`, seeds: Math.max(missing, seedsToAdd) };
+  const count = seeds.length || Math.max(0, ...points.map(({ total }) => total)), missing = rule.leastSeeds - count;
+  if (missing > 0) return { text: `${plural(count, "seed")} cannot be compared.`, seeds: Math.max(missing, seedsToAdd) };
+  if (!seeds.length && new Set(points.map(({ line }) => line)).size === 1) {
+    return { text: "To compare it, choose other modules or splits with the sliders, and “Train this”.", seeds: 0 };
   }
   const edge = linesBestAtEdge(points);
   if (edge) {

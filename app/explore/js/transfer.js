@@ -49,7 +49,8 @@ export function drawTransfer(lens, points, width) {
   if (sentence) return;
   // While training is replayed, the axes hold all tasks and do not move.
   const inRange = replay.timer ? everyTask(lens) : rest.length ? rest : shown;
-  const [xRange, yRange] = ["bwd", "fwd"].map((name) => measureRange(name, inRange.map((point) => point[name].mean)));
+  const ends = ({ mean, error }) => (inRange.length > 1 ? [mean] : [mean - error, mean + error]);
+  const [xRange, yRange] = ["bwd", "fwd"].map((name) => measureRange(name, inRange.flatMap((point) => ends(point[name]))));
   transfer.plot.resize(width, xRange, yRange, TITLES_OF_TRANSFER);
   const lines = linesOf(shown), emphasis = (name) => emphasisOf([name], chosen, state.isolated);
   transfer.placed = lines.flatMap(({ name, points: own }) =>
