@@ -19,9 +19,11 @@ export function element(name, attributes = {}, ...children) {
 // About `count` round numbers in a range, and the decimals that they need.
 export function niceTicks(low, high, count) {
   const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough);
-  const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(i * step);
+  const steps = [0.2, 0.5, 1, 2, 5, 10].map((one) => one * power), largest = steps.findIndex((one) => one >= rough);
+  const inside = (step) => [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+  const hasTwo = (step) => inside(step)[1] > inside(step)[0];
+  const step = steps.slice(0, largest + 1).findLast(hasTwo) ?? steps[largest], [first, last] = inside(step), ticks = [];
+  for (let i = first; i <= last; i++) ticks.push(i * step);
   return { ticks, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) };
 }
 
