@@ -1,6 +1,7 @@
 """Set up what the suite measures: learners in the middle of a stream, and the loops that they are compared with."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from mgem_core.learners.gem import GEM
 from mgem_core.networks._convolution import Conv2d
 from mgem_core.streams import BENCHMARKS, Benchmark, register
 from mgem_core.streams._stream import Stream, Task
+from mgem_core.streams.domainnet import SIDE
 
 DIGITS = "mnist5k-permutations" if BENCHMARKS["mnist-permutations"].missing() else "mnist-permutations"
 Step = Callable[[], object]
@@ -25,22 +27,28 @@ def gem(past: int, **fields: Any) -> GEM:
     return _after(past, config, config.benchmark_info.open(config.tasks, 0))
 
 
-def open_noise(tasks: int, seed: int) -> Stream:
-    """Open a stream of noise in CIFAR's shape, five classes per task; the images do not matter for timing."""
+def open_noise(tasks: int, seed: int, side: int = 32) -> Stream:
+    """Open a stream of noise, five classes per task; the images do not matter for timing."""
     draw, each = np.random.default_rng(seed), 200
-    images = draw.integers(0, 256, (tasks * each, 3 * 32 * 32), dtype=np.uint8)
+    images = draw.integers(0, 256, (tasks * each, 3 * side**2), dtype=np.uint8)
     labels = np.concatenate([draw.integers(5 * t, 5 * t + 5, each) for t in range(tasks)])
     parts = [Task(str(t), np.arange(t * each, (t + 1) * each), np.arange(1)) for t in range(tasks)]
-    return Stream(images, labels, (3, 32, 32), 100, parts)
+    return Stream(images, labels, (3, side, side), 100, parts)
 
 
+SIDES = {"noise": 32, "noise-of-domains": SIDE}
 NOISE_DEFAULTS = {"network": "conv5", "tasks": 5, "iterations": 20, "batch_size": 10, "memory": 64}
-register(Benchmark("noise", "Noise of CIFAR's shape", (3, 32, 32), 100, 200, 1, 5, 20, NOISE_DEFAULTS, open_noise))
+for name, side in SIDES.items():
+    open_it = partial(open_noise, side=side)
+    register(
+        Benchmark(name, f"Noise of {side} × {side} pixels", (3, side, side), 100, 200, 1, 5, 20, NOISE_DEFAULTS, open_it)
+    )
 
 
 def gem_on_noise(network: str, past: int, memory: int) -> GEM:
-    config = RunConfig(benchmark="noise", network=network, tasks=past + 1, memory=memory, trigger="always", lr=1e-6)
-    return _after(past, config, open_noise(past + 1, 0))
+    benchmark = "noise-of-domains" if network == "domain-cnn" else "noise"
+    config = RunConfig(benchmark=benchmark, network=network, tasks=past + 1, memory=memory, trigger="always", lr=1e-6)
+    return _after(past, config, open_noise(past + 1, 0, SIDES[benchmark]))
 
 
 def _after(past: int, config: RunConfig, stream: Stream) -> GEM:

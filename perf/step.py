@@ -23,6 +23,15 @@ FAMILY = {
 }
 
 
+CONVOLUTIONS = {  # network → samples of memory per past task, and the largest wanted ratio
+    "conv5": (64, 0.62),
+    "domain-cnn": (64, None),
+    "vgg11-bn": (16, None),
+    "resnet18": (16, 1.03),
+    "alexnet": (16, None),
+}
+
+
 def gem_step(past: int, rounds: int) -> list[Ratio]:
     one = gem(past)
     work = {
@@ -47,7 +56,7 @@ def family(rounds: int) -> list[Ratio]:
 
 def convolutions(rounds: int) -> list[Ratio]:
     found = []
-    for network, memory, target in (("conv5", 64, 0.62), ("resnet18", 16, 1.03)):
+    for network, (memory, target) in CONVOLUTIONS.items():
         one = gem_on_noise(network, past=4, memory=memory)
         times = take_turns(rounds, {"bare": bare_loop(one), "GEM": step_of(one)})
         found.append(ratio(f"GEM / bare loop, {network}, k = 4, memory {memory}", times["GEM"], times["bare"], target))
