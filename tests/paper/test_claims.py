@@ -61,7 +61,7 @@ def test_verdicts_of_the_published_results():
     assert found == {
         "backward_transfer": "partly reproduced",
         "raises_acc": "not reproduced",
-        "better_frontier": "partly reproduced",
+        "better_frontier": "not reproduced",
         "mgem_beats_gem": "not reproduced",
         "approx_time": "partly reproduced",
         "approx_beats_gem": "not reproduced",
