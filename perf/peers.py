@@ -1,8 +1,9 @@
-"""Compare a restricted step of GEM on the MLP with peers: Avalanche's plugin, a tidy loop in plain torch, and a limit.
+"""Compare a restricted step of GEM on the MLP with peers: Avalanche's plugin, a tidy loop in plain torch, and products.
 
     pip install -e ".[perf]"    # Avalanche; without it, the others are measured
 
-The limit are the dense matrix products of a step. All steps are restricted, and all project for real.
+The products are the dense matrix products of a step, on all inputs; ours leaves out inputs that are zero. All steps are
+restricted, and all project for real.
 """
 
 import argparse
@@ -87,7 +88,7 @@ def measure(past: int, rounds: int) -> list[Ratio]:
     one = gem(past)
     work = {
         "bare loop": bare_loop(one),
-        "limit: dense matrix products": bare_products(one),
+        "dense products on all inputs": bare_products(one),
         "ours": step_of(one),
         "tidy float32 loop": tidy_step(one),
     }

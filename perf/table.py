@@ -14,7 +14,7 @@ def main() -> None:
         if part in results
         for one in _ratios(results[part])
     ]
-    print("\n| ratio of CPU times | min | median | quartiles | wanted |\n|---|---|---|---|---|")
+    print("\n| ratio of CPU times | ratio of minima | median | quartiles | wanted |\n|---|---|---|---|---|")
     for one in rows:
         low, high = one["quartiles"]
         wanted = "" if one["target"] is None else f"≤ {one['target']:g}"

@@ -57,7 +57,7 @@ def ratio(name: str, above: list[float], below: list[float], target: float | Non
 
 
 def show(title: str, ratios: list[Ratio]) -> None:
-    print(f"\n{title}\n{'':<58} {'min':>6} {'median':>7} {'quartiles':>13} {'wanted':>8}")
+    print(f"\n{title}\n{'':<58} {'minima':>6} {'median':>7} {'quartiles':>13} {'wanted':>8}")
     for one in ratios:
         low, high = one.quartiles
         wanted = "" if one.target is None else f"≤ {one.target:g}"

@@ -61,6 +61,10 @@ def main() -> None:
                 if found := one.estimate(column):
                     where = {"line": one.line, "partition": partition, "trigger": trigger, "difference": column}
                     rows.append({**where, **found._asdict()})
+        print("\nbest mean ACC")
+        means = runs.groupby(["line", "q"])["acc"].mean()
+        best = means[means.groupby("line").idxmax()].items()
+        print("\n".join(f"{line}: {acc:.1f} at q = {q:g}" for (line, q), acc in best))
         print("\n".join(["", *map(paired.in_words, verdicts), paired.about_branches(verdicts)]))
         print(pd.Series([one.common for one in verdicts]).describe()[["min", "max"]].round(2).to_dict())
     pd.concat(splits).to_csv(FILE, index=False, float_format="%.6g")

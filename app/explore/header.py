@@ -138,5 +138,6 @@ def _rule(seeds: int, comparisons: int) -> dict[str, Any]:
     """Return the rule of significance for comparisons with GEM."""
     return {
         **significance.for_browser(seeds, comparisons),
-        **{"places": curves.PLACES, "same": curves.SAME, "mostCommon": paired.MOST},
+        **{"places": curves.PLACES, "same": curves.SAME},
+        **{"leastCommon": paired.LEAST_COMMON, "mostCommon": paired.MOST},
     }

@@ -32,7 +32,7 @@ from mgem_core.analysis.significance import (
 )
 from mgem_core.text import pluralize, signed
 
-LEAST_COMMON = 0.5  # share of the range of x that two lines must have in common to be judged at equal x
+LEAST_COMMON = 0.5  # share of the range of x that two lines must have in common for a significant difference at equal x
 MOST = 0.75  # share of the range of x; if two lines have less of it in common, the sentence says how much
 ESTIMATES = ("at_equal_x", "at_equal_x_other", "fwd_at_equal_bwd", "acc", "fwd", "bwd", "best_acc")  # fields of Verdict
 MEASURES = ("q", "x", "y", "x_other", "y_other", "acc", "fwd", "bwd", "validation_acc")
@@ -90,6 +90,11 @@ class Verdict:
         return self.estimate(self.primary)
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether only little of x is common, and there is no ACC to test instead: never significant."""
+        return self.is_at_equal_x and self.common < LEAST_COMMON
+
+    @property
     def detectable(self) -> float | None:
         """The smallest true primary difference that these seeds would have found with 80 % probability."""
         return detectable(self.main, self.comparisons) if self.main and self.main.seeds >= LEAST_SEEDS else None
@@ -109,7 +114,11 @@ def compare(runs: pd.DataFrame, baseline: str, other_axes: str = "raw") -> list[
     verdicts = [_verdict(line, baseline, tables, seeds, other_axes) for line in tables if line != baseline]
     significant = are_significant([verdict.main for verdict in verdicts])
     return [
-        replace(verdict, significant=is_significant and not _may_be_interpolation(verdict), comparisons=len(verdicts))
+        replace(
+            verdict,
+            significant=is_significant and not verdict.is_narrow and not _may_be_interpolation(verdict),
+            comparisons=len(verdicts),
+        )
         for verdict, is_significant in zip(verdicts, significant, strict=True)
     ]
 
@@ -141,6 +150,8 @@ def in_words(verdict: Verdict) -> str:
         sentence = f"{line} ends with {amount} {baseline} (at the best strength of the previous seed; {interval})"
     if verdict.significant:
         return f"{sentence}: significant.{_on_other_axes(verdict)}"
+    if verdict.is_narrow:
+        return f"{sentence}: not significant, because this is less than half of the range."
     return f"{sentence}: not significant{_reason(verdict)}. {_power(verdict, unit, is_same)}"
 
 

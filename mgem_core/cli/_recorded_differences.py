@@ -51,7 +51,7 @@ def document(found: RecordedDifferences, line: str) -> dict[str, Any] | None:
         return None
     one = found.of_line[line]
     estimate = one.estimate
-    enough = estimate is not None and estimate.seeds >= LEAST_SEEDS
+    enough = estimate is not None and estimate.seeds >= LEAST_SEEDS and not one.is_narrow
     return {
         **{"recorded": found.recorded.title, "recorded_seeds": found.seeds},
         "at_equal_x": numbers(estimate),

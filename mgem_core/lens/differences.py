@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgem_core.analysis import curves, significance
+from mgem_core.analysis.paired import LEAST_COMMON
 from mgem_core.analysis.significance import Estimate
 
 Floats = NDArray[np.float64]
@@ -27,8 +28,14 @@ class LineDifference:
     comparisons: int
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether the curves have too little of their range in common for a significant difference."""
+        return self.common < LEAST_COMMON
+
+    @property
     def is_significant(self) -> bool:
-        return self.estimate is not None and significance.is_significant(self.estimate, self.comparisons)
+        found = self.estimate
+        return found is not None and not self.is_narrow and significance.is_significant(found, self.comparisons)
 
 
 def line_difference(one: Floats, other: Floats, comparisons: int) -> LineDifference:

@@ -237,6 +237,18 @@ def test_lines_with_little_range_in_common_are_judged_by_acc():
     assert "ACC" in paired.in_words(far)
 
 
+def test_without_acc_a_difference_over_little_of_the_range_is_not_significant():
+    """As at recorded steps, which have no ACC."""
+    runs = simulated(np.random.default_rng(11), ["GEM", "a"], 6, shift={"a": 1.0}).assign(acc=np.nan)
+    assert paired.compare(runs, "GEM")[0].significant
+    runs.loc[runs["line"] == "a", "x"] += 0.4 * (runs["x"].max() - runs["x"].min())
+    [far] = paired.compare(runs, "GEM")
+    assert far.main == far.at_equal_x
+    assert far.main.p < 0.05
+    assert not far.significant
+    assert paired.in_words(far).endswith("not significant, because this is less than half of the range.")
+
+
 def test_sentence_names_the_correction_for_multiple_comparisons():
     """Among eight equal lines, some intervals exclude zero by chance, but no line is called significant for that."""
     rng = np.random.default_rng(12)

@@ -5,7 +5,7 @@ import { curveDifference, differenceOverSeeds, kneeOf, risingBranch } from "../.
 import { boundariesOf, divisorsOf, partitionOf } from "../../app/explore/js/partition.js";
 
 const RULE = {
-  ...{ places: 101, same: 1e-9, leastSeeds: 4, comparisons: 3 },
+  ...{ places: 101, same: 1e-9, leastSeeds: 4, leastCommon: 0.5, comparisons: 3 },
   ...{ quantiles: [null, null, 12.7, 4.3, 3.18], criticals: [null, null, 38, 7.6, 4.86], detectable: [[4, 2.9], [5, 2.2]] },
 };
 const parabola = (shift = 0, from = 0, to = 1) => Array.from({ length: 51 }, (_, i) => {
@@ -69,6 +69,13 @@ test("a difference is significant beyond the critical t of the rule, and only wi
   assert.equal(overSeeds([0.1, 0.2, 0.3, 0.4]).isSignificant, false); // t = 3.9, its interval excludes zero
   assert.equal(overSeeds([0.2, 0.3, 0.4, 0.5]).isSignificant, true); // t = 5.4
   assert.equal(overSeeds([0.3, 0.3001, 0.3002]).isSignificant, false);
+});
+
+test("a difference over less than half of the range is not significant", () => {
+  const over = (end) => [0.2, 0.3, 0.4, 0.5].map((shift) => [[0, 2 + shift], [end, 2 + shift]]);
+  const compare = (end) => differenceOverSeeds({ each: over(end) }, { each: over(1).map(() => flat(2)) }, RULE);
+  assert.deepEqual([compare(0.6).isNarrow, compare(0.6).isSignificant], [false, true]);
+  assert.deepEqual([compare(0.4).isNarrow, compare(0.4).isSignificant], [true, false]);
 });
 
 test("the seeds that a difference needs are the fewest of the rule that detect it", () => {

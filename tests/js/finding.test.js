@@ -39,8 +39,24 @@ test("lines that do not differ share a sentence, and each family has its own", (
 test("significant differences are named with their direction", () => {
   const compared = [line("d-mGEM(2)", 0.5, 1.5, true), line("p-mGEM(2)", -3, -1, true)];
   const { headline, answers } = findingOf(LENS, compared);
-  assert.match(headline, /splits learn more than GEM; modules learn less than GEM/);
+  assert.match(headline, /^Single steps .* d-mGEM\(2\) learns 1.0 % more than GEM; p-mGEM\(2\) learns 2.0 % less\.$/);
   assert.ok(textsOf(answers).includes("Splits: d-mGEM(2) +1.0 % (95 % CI +0.5 to +1.5): significant."));
+});
+
+test("the headline names the lines that differ, with the range of their sizes", () => {
+  const splits = [line("d-mGEM(2)", 0.5, 1.5, true), line("d-mGEM(3)", 1, 2, true), line("d-mGEM(4)", -1, 1)];
+  splits[2].reach = { mean: 62, low: 41, high: 83 };
+  const { headline } = findingOf(LENS, [...splits, line("d-mGEM(6)", -0.1, -0.06, true), line("p-mGEM(2)", -1, 1)]);
+  const ofSplits = "d-mGEM(2, 3) learn 1.0 to 1.5 % more, d-mGEM(6) learns 0.08 % less than GEM";
+  assert.equal(headline, `Single steps at equal retention: ${ofSplits}; modules do not differ significantly.`);
+});
+
+test("lines with less than half of the range in common are named as such", () => {
+  const narrow = ["d-mGEM(3)", "d-mGEM(6)"].map((name) => line(name, 1, 3));
+  for (const { found } of narrow) found.isNarrow = true;
+  const { headline, answers } = findingOf(LENS, narrow);
+  assert.match(headline, /splits do not differ significantly from GEM/);
+  assert.match(answers[0].text, /^d-mGEM\(3, 6\): not significant, less than half of the range/);
 });
 
 test("what coincides is given with enough digits", () => {
@@ -55,7 +71,7 @@ test("reach names the strengths at which trained runs collapse, and is left out 
   const points = [point("d-mGEM(6)", 1, 70), point("d-mGEM(6)", 3, 25, true), point("d-mGEM(6)", 10, 10, true)];
   compared.push(line("p-mGEM(2)", -1, 1, false, { mean: 20, low: 10, high: 30 }));
   const { headline, answers: [splits, modules] } = findingOf(LENS, compared, points);
-  assert.match(headline, /; splits can retain up to 62 % more\.$/);
+  assert.match(headline, /; d-mGEM\(6\) can retain 62 % more\.$/);
   assert.match(splits.text, /d-mGEM\(6\) can retain 62 % more than GEM .* collapse at q = 3, 10\./);
   const raw = findingOf({ ...LENS, state: { axes: "raw" } }, compared, points).answers;
   for (const { text } of [modules, ...raw]) assert.ok(!text.includes("can retain"));

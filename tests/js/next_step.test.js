@@ -64,3 +64,9 @@ test("differences that would need very many seeds are named as such", () => {
   assert.equal(seeds, 0);
   assert.equal(nextStep(LENS, [found("d-mGEM(2)", 4, true)], []), null);
 });
+
+test("seeds are not added for lines that share too little of the range", () => {
+  const narrow = found("d-mGEM(2)", 9);
+  narrow.found.isNarrow = true;
+  assert.equal(nextStep(LENS, [narrow], []), null);
+});

@@ -135,6 +135,13 @@ def test_reach_is_the_ratio_of_the_largest_retentions():
     assert found.common == pytest.approx(0.8)
 
 
+def test_a_difference_over_less_than_half_of_the_range_is_not_significant():
+    gem = np.stack([np.stack([np.linspace(0, 1, 61), np.full(61, 2.0)], axis=1) for _ in range(5)])
+    more = [0, 0.3] + 1e-3 * np.arange(5)[:, None, None] * [0, 1]
+    assert differences.line_difference(gem * [0.6, 1] + more, gem, 1).is_significant
+    assert not differences.line_difference(gem * [0.4, 1] + more, gem, 1).is_significant
+
+
 def test_seeds_without_a_common_range_are_left_out():
     curve = np.stack([np.linspace(0, 1, 61), np.ones(61)], axis=1)
     found = differences.line_difference(np.stack([np.add(curve, [5, 0]), np.add(curve, [0, 1])]), np.stack([curve] * 2), 1)

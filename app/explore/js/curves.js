@@ -55,9 +55,9 @@ function interpolate(branch, x) {
 }
 
 // The difference of two frontiers in y at equal x, in percent of the second, over the recordings with a common range: its
-// 95 % confidence interval, whether it is significant, the smallest difference that would be found with 80 % probability,
-// the number of seeds that this one would need (null: more than the rule looks at), and the same interval at each place of
-// the common range (profile).
+// 95 % confidence interval, whether the common range is too narrow for a significant difference, whether it is significant,
+// the smallest difference that would be found with 80 % probability, the number of seeds that this one would need (null:
+// more than the rule looks at), and the same interval at each place of the common range (profile).
 export function differenceOverSeeds(one, other, rule) {
   const found = one.each
     .map((curve, r) => curveDifference(curve, other.each[r], rule))
@@ -65,6 +65,8 @@ export function differenceOverSeeds(one, other, rule) {
   const level = meanOf(found.map((pair) => pair.level)), percent = (value) => (100 * value) / level;
   const values = found.map((pair) => percent(pair.difference)), n = values.length;
   const { mean, low, high, deviation } = intervalOver(values, rule);
+  const common = meanOf(found.map((pair) => pair.common)), isNarrow = common < rule.leastCommon;
+  const isBeyond = n >= rule.leastSeeds && Math.abs(mean) > (rule.criticals[n] * deviation) / Math.sqrt(n);
   const isFound = ([count, deviations]) => deviation * deviations <= Math.abs(mean);
   return {
     values,
@@ -72,8 +74,9 @@ export function differenceOverSeeds(one, other, rule) {
     mean,
     low,
     high,
-    common: meanOf(found.map((pair) => pair.common)),
-    isSignificant: n >= rule.leastSeeds && Math.abs(mean) > (rule.criticals[n] * deviation) / Math.sqrt(n),
+    common,
+    isNarrow,
+    isSignificant: isBeyond && !isNarrow,
     detectable: deviation * (rule.detectable.find(([count]) => count === n)?.[1] ?? NaN),
     needed: rule.detectable.find(isFound)?.[0] ?? null,
     get profile() {

@@ -46,7 +46,8 @@ export function findingOf({ data, state, isRecorded }, compared, points = []) {
     const reach = state.axes === "raw" ? [] : describeReach(members, compared, points); // raw products grow with ‖z‖
     return { topic, text: [...describeGroup(members, ordered, rule, seeds.length), ...reach].join(" ") };
   });
-  const headline = headlineOf(groups.filter(({ what }) => what), state.axes === "raw" ? null : furthest(compared));
+  const best = state.axes === "raw" ? null : furthest(compared);
+  const headline = headlineOf(groups.filter(({ what }) => what), best, ordered);
   return { headline, answers: [...answers.filter(({ text }) => text), ...trained] };
 }
 
@@ -56,29 +57,38 @@ function emptyHeadline({ seeds, progress }) {
   return progress?.counts.finished ? "What the trained runs show" : "Nothing has been trained yet.";
 }
 
-// best: the line that can retain the most, if that is more than GEM.
-function headlineOf(groups, best) {
-  const effects = groups.map(({ what, members }) => [what, effectOf(members)]);
-  const text = ([what, effect]) => `${what} ${effect ? `learn ${effect} than` : "do not differ significantly from"} GEM`;
-  if (!effects.length) return "At equal retention, there is nothing to compare with GEM yet.";
-  const areEqual = effects.length === 2 && effects.every(([, effect]) => !effect);
+// best: the line that can retain the most, if that is more than GEM; it is named if no difference is significant.
+function headlineOf(groups, best, ordered) {
+  if (!groups.length) return "At equal retention, there is nothing to compare with GEM yet.";
+  const effects = groups.map(({ members }) => effectOf(members, ordered));
+  const text = (effect, i) => {
+    if (effect) return `${effect}${i ? "" : " than GEM"}`;
+    return `${groups[i].what} do not differ significantly${i ? "" : " from GEM"}`;
+  };
+  const areEqual = effects.length === 2 && !effects.some(Boolean);
   const found = areEqual ? "neither splits nor modules differ significantly from GEM" : effects.map(text).join("; ");
-  const owner = best && groups.find(({ members }) => members.includes(best));
-  const reach = owner ? `; ${owner.what} can retain up to ${best.reach.mean.toFixed(0)} % more` : "";
-  return `At equal retention, ${found}${reach}.`;
+  const isNamed = !effects.some(Boolean) && groups.some(({ members }) => members.includes(best));
+  const reach = isNamed ? `; ${best.name} can retain ${best.reach.mean.toFixed(0)} % more` : "";
+  return `Single steps at equal retention: ${found}${reach}.`;
 }
 
-// "more", "less", "partly more, partly less", or "" if no difference is significant.
-function effectOf(members) {
-  const signs = new Set(members.filter(({ found }) => found.isSignificant).map(({ found }) => Math.sign(found.mean)));
-  return signs.size > 1 ? "partly more, partly less" : signs.has(1) ? "more" : signs.has(-1) ? "less" : "";
+// "d-mGEM(2, 3) learn 0.8 to 1.2 % more, d-mGEM(6) learns 0.2 % less"; "" if no difference is significant.
+function effectOf(members, ordered) {
+  const parts = [1, -1].map((sign) => {
+    const some = members.filter(({ found }) => found.isSignificant && Math.sign(found.mean) === sign);
+    const sizes = joinUnique(some.map(({ found }) => Math.abs(found.mean).toFixed(Math.abs(found.mean) < 0.1 ? 2 : 1)));
+    const verb = some.length > 1 ? "learn" : "learns", names = joinNames(some.map(({ name }) => name), ordered);
+    return some.length ? `${names} ${verb} ${sizes} % ${sign > 0 ? "more" : "less"}` : "";
+  });
+  return parts.filter(Boolean).join(", ");
 }
 
 // The significant differences one by one, and the others as one sentence with the range of their intervals. Seeds are
 // counted only if some are missing.
 function describeGroup(members, ordered, { comparisons }, all) {
   const known = members.filter(({ found }) => found.seeds), significant = known.filter(({ found }) => found.isSignificant);
-  const others = known.filter(({ found }) => !found.isSignificant), unknown = members.filter(({ found }) => !found.seeds);
+  const narrow = known.filter(({ found }) => found.isNarrow), unknown = members.filter(({ found }) => !found.seeds);
+  const others = known.filter(({ found }) => !found.isSignificant && !found.isNarrow);
   const seedsOf = (some) => {
     const counts = joinUnique(some.map(({ found }) => found.seeds));
     return counts === `${all}` ? "" : ` (${counts} of ${all} seeds)`;
@@ -97,8 +107,12 @@ function describeGroup(members, ordered, { comparisons }, all) {
     const intervals = `95 % CIs within ${signed(low, digits)} to ${signed(high, digits)} %`;
     sentences.push(`${names}: ${verdict}, ${intervals}${seedsOf(others)}.`);
   }
-  if (unknown.length)
-    sentences.push(`${joinNames(unknown.map(({ name }) => name), ordered)}: no range of retention in common with GEM.`);
+  const about = (some, text) => {
+    const names = joinNames(some.map(({ name }) => name), ordered);
+    if (some.length) sentences.push(`${names === "replay" ? "" : `${names}: `}${text} in common with GEM.`);
+  };
+  about(narrow, "not significant, less than half of the range of retention");
+  about(unknown, "no range of retention");
   return sentences;
 }
 

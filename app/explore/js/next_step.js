@@ -52,9 +52,13 @@ function linesBestAtEdge(points) {
   return names.length ? { names: joinNames(names, ordered), q: largest } : null;
 }
 
+function isUndecided({ seeds, isSignificant, isNarrow }) {
+  return seeds && !isSignificant && !isNarrow;
+}
+
 // The seeds with which the seen difference that is nearest to significance would be found, if it is real.
 function moreSeeds(compared, count, seedsToAdd) {
-  const open = compared.filter(({ found }) => found.seeds && !found.isSignificant && found.needed > count);
+  const open = compared.filter(({ found }) => isUndecided(found) && found.needed > count);
   const [nearest] = open.sort((one, other) => one.found.needed - other.found.needed);
   const more = nearest ? nearest.found.needed - count : Infinity;
   if (more <= MOST_ADDED) {
@@ -62,7 +66,7 @@ function moreSeeds(compared, count, seedsToAdd) {
     return { text: `If the difference of ${seen} is real, ${needed} seeds would probably show it.`, seeds: more };
   }
   if (seedsToAdd) return { text: "More seeds may show whether the trained lines differ.", seeds: seedsToAdd };
-  const isOpen = compared.some(({ found }) => found.seeds && !found.isSignificant);
+  const isOpen = compared.some(({ found }) => isUndecided(found));
   if (!isOpen) return null;
   return { text: `Showing differences as small as these would take more than ${MOST_ADDED} further seeds.`, seeds: 0 };
 }

@@ -61,6 +61,7 @@ function differenceInWords(lens, chosen, gem) {
   const share = Math.round(100 * found.common), isPart = found.common < rule.mostCommon;
   const where = isPart ? ` Both curves exist on ${share} % of the range, where they are compared.` : "";
   if (found.isSignificant) return `${what}: significant.${where}`;
+  if (found.isNarrow) return `${what}: not significant, because both curves exist on only ${share} % of the range.`;
   const power = `A difference of ${found.detectable.toFixed(1)} % would be found with 80 % probability.`;
   return `${what}: not significant. ${power}${where}`;
 }
