@@ -56,7 +56,7 @@ test("lines with less than half of the range in common are named as such", () =>
   for (const { found } of narrow) found.isNarrow = true;
   const { headline, answers } = findingOf(LENS, narrow);
   assert.match(headline, /splits do not differ significantly from GEM/);
-  assert.match(answers[0].text, /^d-mGEM\(3, 6\): not significant, less than half of the range/);
+  assert.match(answers[0].text, /^d-mGEM\(3, 6\): not tested, under half of the range/);
 });
 
 test("what coincides is given with enough digits", () => {

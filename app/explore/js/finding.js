@@ -111,8 +111,8 @@ function describeGroup(members, ordered, { comparisons }, all) {
     const names = joinNames(some.map(({ name }) => name), ordered);
     if (some.length) sentences.push(`${names === "replay" ? "" : `${names}: `}${text} in common with GEM.`);
   };
-  about(narrow, "not significant, less than half of the range of retention");
-  about(unknown, "no range of retention");
+  about(narrow, "not tested, under half of the range");
+  about(unknown, "no range");
   return sentences;
 }
 
