@@ -10,7 +10,7 @@ from mgem_core.paper.presets import PRESETS
 from mgem_core.paper.tables import TABLES, sweep_of
 
 SEEDS = list(range(6))  # of short sweeps; comparisons need at least four seeds that chose no settings
-BUILT_IN = {"table-1-permutations": "mnist5k-permutations", "table-1-rotations": "mnist5k-rotations"}
+BUILT_IN = {"table-1-permutations": "mnist5k-permutations", "table-1-rotations-shuffled": "mnist5k-rotations"}
 GENERALISATION = SweepSpec(  # of the study "generalisation"
     base={"tasks": 2, "iterations": 100, "memory": 240, "probe_every": 10, "trigger": "always", "step_length": "gradient"},
     grid={"benchmark": [*BUILT_IN.values()][::-1], "strength": [0.0, 0.1, 0.3, 1.0, 3.0, 10.0], "seed": SEEDS},
