@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 
 from mgem_core import text
 from mgem_core.analysis import aggregate, frames, measurements
+from mgem_core.figures import FIGURES
 from mgem_core.paper.presets import PRESETS
 from mgem_core.store import Store
 
@@ -180,16 +181,17 @@ def test_loading_placeholder_has_the_size_of_the_plot(page, finished):
     assert plot.bounding_box() == before
 
 
+FRONTIER = FIGURES["frontier"].export_title
 FILES = {
     **{
         key: ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX", "JSON", "Parquet"]
-        for key in ["Frontier", "Transfer", "Against strength", "Map", "Per seed", "R heat maps"]
+        for key in [FRONTIER, "Transfer", "Against strength", "Map", "Per seed", "R heat maps"]
     },
     "Table": ["CSV", "LaTeX", "JSON", "Parquet"],
     "Configs": ["JSON"],
 }
 HOLDS = {
-    **{"Frontier": "frontier", "Transfer": "transfer", "Against strength": "strength", "Map": "map", "Per seed": "seeds"},
+    **{FRONTIER: "frontier", "Transfer": "transfer", "Against strength": "strength", "Map": "map", "Per seed": "seeds"},
     **{"R heat maps": "matrix", "Table": "table", "Configs": "configs"},
 }
 BOTH = {"fwd": "fwd", "bwd": "bwd"}
@@ -230,7 +232,7 @@ def test_export_in_every_format(page, finished, store):
         assert content.startswith(STARTS.get(format, b"")), (what, format)
         assert len(content) > 200, (what, format)
     for what, columns in {
-        "Frontier": {"x": "gs_z", "y": "gt_z"},
+        FRONTIER: {"x": "gs_z", "y": "gt_z"},
         "Transfer": BOTH,
         "Table": {"acc": "acc", **BOTH},
     }.items():
@@ -244,7 +246,7 @@ def test_export_in_every_format(page, finished, store):
     for row in expected.to_dict("records"):
         cell = text.mean_and_error(row["acc"], row["acc_sem"]).replace(" ± ", r" \pm ").replace("−", "-")
         assert cell in got["Table", "LaTeX"].decode()
-        for what in ("Frontier", "Transfer"):
+        for what in (FRONTIER, "Transfer"):
             assert f'"{row["key"]}"' in got[what, "HTML"].decode()
     assert accuracies(page) == expected_accuracies(store, aggregate.View())
     document = json.loads(got["Configs", "JSON"])
