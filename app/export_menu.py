@@ -116,7 +116,7 @@ def show_files(files: Files) -> None:
             picture, described = files.preview(replace(page, caption=""))
             block = latex_figure(files.file_name("pdf", page), page, described, files.name)
             with picture_place.container(width=round(PIXELS * WIDTHS[page.columns])):
-                st.image(picture, escape_markdown(page.caption or described), width="stretch")
+                st.image(picture, escape_markdown(page.caption or described), width="stretch", alt=described)
     st.caption(Path(files.file_name(files.formats[0], page)).stem)
     with st.container(horizontal=True):
         for format in (format for format in files.formats if format != LATEX_FIGURE):

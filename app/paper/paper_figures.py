@@ -84,7 +84,7 @@ def show_samples(name: str) -> None:
     for benchmark, group in groupby(strips, key=lambda strip: strip.benchmark):
         st.markdown(f"**{escape_markdown(benchmark)}**")
         for strip in group:
-            st.image(strip.pixels, escape_markdown(strip.domain), width="stretch")
+            st.image(strip.pixels, escape_markdown(strip.domain), width="stretch", alt=f"Images of {strip.domain}")
     st.caption(
         "These are the original images; digits are converted to grey, 28 × 28 pixels, for training. `mgem data list` "
         "lists the other domains and how to get them."

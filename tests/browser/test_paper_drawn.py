@@ -129,4 +129,8 @@ def test_accessibility(browser, server, scheme, width):
     wait_until_still(page)
     claim(page, "raises_acc").locator(".claim").click()
     check_accessibility(page)
+    page.get_by_role("button", name="Export", exact=True).last.click()
+    page.get_by_role("dialog").get_by_role("button", name="PDF", exact=True).wait_for()
+    wait_until_still(page)
+    check_accessibility(page)
     context.close()
