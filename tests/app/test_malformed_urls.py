@@ -220,8 +220,7 @@ def test_quoted_url_text_is_short_and_escaped(store):
 
 def test_unknown_claim_is_ignored_with_a_message(store, without_slow_parts):
     app = open_page("paper", claim="raises_acc,**x**,,")
-    [message] = app.warning
-    assert message.value == r"The paper has no claim \*\*x\*\* on this page."
+    assert app.warning[0].value == r"The paper has no claim \*\*x\*\* on this page."
     assert app.query_params["claim"] == "raises_acc"
 
 
