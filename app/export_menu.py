@@ -1,6 +1,6 @@
 """The export dialog: a figure of what the page shows, as it will be printed, and its files and LaTeX."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -24,7 +24,9 @@ COLUMNS = {1: "One column", 2: "Two columns"}
 LEGENDS = {"outside": "Below", "inside": "Inside"}
 PIXELS = 96  # of an inch on the screen
 MOST_LETTERS = 2000
-CAPTION_HELP = "Of the LaTeX figure; `$…$` is mathematics. Without a caption, a description of the figure is used."
+CAPTION_HELP = (
+    "Of the LaTeX figure and the HTML file; `$…$` is mathematics. Without a caption, a description of the figure is used."
+)
 
 
 class Files(NamedTuple):
@@ -35,26 +37,26 @@ class Files(NamedTuple):
     has_legend: bool
     file_name: Callable[[str, Page], str]
     make: Callable[[str, Page], bytes]
-    preview: Callable[[Page], tuple[bytes, str]]  # a PNG, and a description of it
+    preview: Callable[[Page], tuple[bytes, str]] | None = None  # of a figure for paper: a PNG, and a description of it
 
 
-def show_export_menu(store: Store, sweep: int | None, view: View, runs: list[int] | None = None) -> None:
-    """Show a button that opens the dialog for a sweep, or for these runs."""
-    st.button("Export", on_click=ask_to_export, args=(sweep, runs))
-    show_export_dialog(store, sweep, view, runs)
+def show_export_button(subject: object, show: Callable[[], None]) -> None:
+    """Show a button that opens the dialog, in which `show` shows what can be exported of this subject."""
+    st.button("Export", on_click=ask_to_export, args=(subject,), key=f"export of {subject}")
+    show_export_dialog(subject, show)
 
 
-def ask_to_export(sweep: int | None, runs: Sequence[int] | None) -> None:
-    """Open the dialog for a sweep, or for these runs, in the next run of the page."""
-    st.session_state[OPEN] = (sweep, *(runs or ()))
+def ask_to_export(subject: object) -> None:
+    """Open the dialog for this subject, in the next run of the page."""
+    st.session_state[OPEN] = subject
 
 
-def show_export_dialog(store: Store, sweep: int | None, view: View, runs: list[int] | None = None) -> None:
-    """Show the dialog if it was opened for a sweep, or for these runs; it stays open when the page runs again."""
+def show_export_dialog(subject: object, show: Callable[[], None]) -> None:
+    """Show the dialog if it was opened for this subject; it stays open when the page runs again."""
     if session.came_from_another_page():
         _forget()
-    if st.session_state.get(OPEN) == (sweep, *(runs or ())):
-        _show_dialog(store, sweep, view, runs)
+    if st.session_state.get(OPEN) == subject:
+        _show_dialog(show)
 
 
 def _forget() -> None:
@@ -63,16 +65,21 @@ def _forget() -> None:
 
 @st.dialog("Export", width="medium", on_dismiss=_forget)
 @session.explain_errors
-def _show_dialog(store: Store, sweep: int | None, view: View, runs: list[int] | None) -> None:
-    """Show a choice of the figure, and its files."""
+def _show_dialog(show: Callable[[], None]) -> None:
+    show()
+
+
+def show_figures_to_export(store: Store, sweep: int | None, view: View, runs: list[int] | None = None) -> None:
+    """Show a choice of a figure of a sweep, or of these runs, and its files."""
     of_view = Selection(store, sweep, runs, view, session.measurement_cache)
     names = sorted(FIGURES, key=lambda name: not (FIGURES[name].is_first and FIGURES[name].is_available(of_view)))
-    name = st.selectbox("Content", names, format_func=_title, key="export what")
-    figure = FIGURES[name]
-    benchmarks = store.benchmarks(runs or []) if figure.uses_view else []
-    if len(benchmarks) > 1:
-        benchmark = st.selectbox("Benchmark", benchmarks, format_func=benchmark_title, key="export on")
-        view = replace(view, benchmark=benchmark)
+    with st.container():
+        name = st.selectbox("Content", names, format_func=_title, key="export what")
+        figure = FIGURES[name]
+        benchmarks = store.benchmarks(runs or []) if figure.uses_view else []
+        if len(benchmarks) > 1:
+            benchmark = st.selectbox("Benchmark", benchmarks, format_func=benchmark_title, key="export on")
+            view = replace(view, benchmark=benchmark)
     selection = Selection(store, sweep, runs, view, session.measurement_cache)
     subject = (name, sweep, runs, view)
     if not session.read_once("can be exported", store, subject, lambda: figure.is_available(selection)):
@@ -86,7 +93,7 @@ def _show_dialog(store: Store, sweep: int | None, view: View, runs: list[int] | 
             figure.has_legend,
             lambda format, page: file_name(of_runs, figure, format, view, page),
             partial(_make_file, store.path, sweep, ids, view, name),
-            partial(_preview, store.path, store.version(), sweep, ids, view, name),
+            partial(_preview, store.path, store.version(), sweep, ids, view, name) if figure.printed else None,
         )
     )
 
@@ -96,21 +103,26 @@ def _title(name: str) -> str:
 
 
 def show_files(files: Files) -> None:
-    """Show a picture of the figure with choices of its look, a button for each format, and the LaTeX to include it."""
-    page = Page()
-    if LATEX_FIGURE in files.formats:
-        picture_place = st.container()
-        page = _choose_page(files.has_legend)
-        picture, described = files.preview(replace(page, caption=""))
-        block = latex_figure(files.file_name("pdf", page), page, described, files.name)
-        with picture_place.container(width=round(PIXELS * WIDTHS[page.columns])):
-            st.image(picture, escape_markdown(page.caption or described), width="stretch")
+    """Show a picture of the figure with choices of its look, a button for each format, and the LaTeX to include it.
+
+    While this runs, the browser keeps what the previous figure showed. Every button has the same place and key for all
+    figures, so that it replaces that of the previous one.
+    """
+    page, block = Page(), ""
+    with st.container():
+        if files.preview:
+            picture_place = st.container()
+            page = _choose_page(files.has_legend)
+            picture, described = files.preview(replace(page, caption=""))
+            block = latex_figure(files.file_name("pdf", page), page, described, files.name)
+            with picture_place.container(width=round(PIXELS * WIDTHS[page.columns])):
+                st.image(picture, escape_markdown(page.caption or described), width="stretch", alt=described)
     st.caption(Path(files.file_name(files.formats[0], page)).stem)
     with st.container(horizontal=True):
         for format in (format for format in files.formats if format != LATEX_FIGURE):
             make, file = partial(files.make, format, page), files.file_name(format, page)
-            st.download_button(FORMATS[format], make, file, on_click="ignore", key=f"export {files.name} {format}")
-    if LATEX_FIGURE in files.formats:
+            st.download_button(FORMATS[format], make, file, on_click="ignore", key=f"export {format}")
+    if block:
         st.caption(f"{FORMATS[LATEX_FIGURE]}, to copy")
         st.code(block, language="latex", wrap_lines=True)
 

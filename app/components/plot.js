@@ -11,6 +11,9 @@ function loadPlotly() {
   return window.mgemPlotly;
 }
 
+// On a touch screen, a finger scrolls the page instead of zooming, and no buttons cover the plot.
+const isTouchScreen = () => matchMedia("(hover: none)").matches;
+
 // The figure in the colours of the current theme, with its selected points.
 function prepareFigure(data, host) {
   const figure = JSON.parse(data.figure);
@@ -23,6 +26,7 @@ function prepareFigure(data, host) {
     plot_bgcolor: "rgba(0,0,0,0)",
     height: data.height,
     autosize: true,
+    ...(isTouchScreen() && { dragmode: false }),
   });
   layout.font = { ...layout.font, color: text, family: style.fontFamily };
   layout.uirevision = data.revision;
@@ -123,7 +127,8 @@ export default function ({ parentElement, data, setStateValue }) {
     host.resetZoom = () => ((host.zoom = null), draw(Plotly));
     const reset = { name: "resetZoom", title: "Show all points", icon: Plotly.Icons.home, click: () => host.resetZoom() };
     const buttons = [["zoom2d", "pan2d", "select2d", "lasso2d"], [reset]];
-    const config = { displaylogo: false, doubleClick: false, modeBarButtons: buttons };
+    const displayModeBar = isTouchScreen() ? false : "hover";
+    const config = { displaylogo: false, doubleClick: false, modeBarButtons: buttons, displayModeBar };
     const wasCleared = host.drawnSelection?.length && !data.selected.length; // plotly alone would keep the selection box
     host.drawnSelection = data.selected;
     Plotly.react(host, figure.data, figure.layout, config).then(() => {

@@ -136,6 +136,12 @@ function draw(host) {
   if (focused) host.querySelector(focused)?.focus({ preventScroll: true });
 }
 
+// Scroll the first selected row into the table, without scrolling the page.
+function scrollToSelected(host) {
+  const row = host.querySelector("tr.selected");
+  if (row) host.scrollTop += row.getBoundingClientRect().top - host.getBoundingClientRect().top - host.clientHeight / 2;
+}
+
 // Return a selector of the button with the keyboard focus, so that a redrawn table can restore it.
 function focusedSelector(host) {
   const active = document.activeElement;
@@ -160,7 +166,8 @@ export default function ({ parentElement, data: text, setStateValue, setTriggerV
   host.sendSelection = (keys) => setStateValue("selected", { keys, at: Date.now() });
   host.sendPress = (key) => setTriggerValue("pressed", key);
   if (host.text === text) return;
-  if (!host.text) delayDrawingWhilePressed(host);
+  const isFirst = !host.text;
+  if (isFirst) delayDrawingWhilePressed(host);
   host.text = text;
   host.data = JSON.parse(text);
   host.selected = host.data.selected;
@@ -170,4 +177,5 @@ export default function ({ parentElement, data: text, setStateValue, setTriggerV
   host.setAttribute("aria-label", host.data.description);
   if (host.isPressed) host.mustDraw = true;
   else draw(host);
+  if (isFirst) scrollToSelected(host);
 }

@@ -1,11 +1,12 @@
 """The page Explore: the workbench, which the feed keeps up to date, and the form that launches sweeps."""
 
+from functools import partial
 from typing import Any
 
 import runner_process
 import session
 import streamlit as st
-from export_menu import show_export_dialog
+from export_menu import show_export_dialog, show_figures_to_export
 from paper.run_this import show_question
 
 from explore.component import show_workbench
@@ -48,7 +49,8 @@ def show_source(store: Store) -> Source:
     show_workbench(source.key, f"{store.version()[0]}", bar, handle)
     view = show_more(store, source.sweep, counts) if source.sweep is not None else View()
     if has_runs:
-        show_export_dialog(store, source.sweep, view, list(source.runs) or None)
+        show = partial(show_figures_to_export, store, source.sweep, view, list(source.runs) or None)
+        show_export_dialog(source.key, show)
     follow_changes(store, source, counts)
     return source
 

@@ -46,7 +46,7 @@ def handle_trigger(store: Store, source: Source, name: str, value: Any) -> None:
     elif name == "source" and isinstance(value, str):
         choose_source(store, value)
     elif name == "export":
-        ask_to_export(source.sweep, source.runs)
+        ask_to_export(source.key)
     elif name == "open":
         ask_for_files()
     elif name == "runs" and source.sweep is not None:

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
+import session
 import streamlit as st
 from components import read_sources, register
+from text import abbreviate, quote
 
 from mgem_core.paper import claims
 from mgem_core.paper.claims import Claim, Finding, Verdict
@@ -28,15 +30,25 @@ def count_verdicts() -> str:
     return f"{pluralize(counts.total(), 'claim')}: {', '.join(found)}"
 
 
-def show_claims(on_test: Callable[[str], None], on_show: Callable[[str], None]) -> None:
-    """Show all claims; the callbacks get the name of a claim to test, and of a table or figure to show."""
+def read_unfolded() -> list[str]:
+    """Return the claims that the URL unfolds; the browser writes it (js/claims.js). Unknown ones are removed from it."""
+    names = [name for name in st.query_params.get("claim", "").split(",") if name]
+    known = [name for name in names if name in {claim.name for claim, _ in claims.findings()}]
+    if unknown := [name for name in names if name not in known]:
+        session.queue_notice(f"The paper has no claim {abbreviate(list(map(quote, unknown)), 5)} on this page.")
+    session.put_in_url("claim", known)
+    return known
+
+
+def show_claims(unfolded: list[str], on_test: Callable[[str], None], on_show: Callable[[str], None]) -> None:
+    """Show all claims, first with these unfolded; the callbacks get a claim to test, and a table or figure to show."""
     rows = [_row(*of, number) for number, of in enumerate(claims.findings(), 1)]
 
     def callback(name: str, act: Callable[[str], None]) -> Callable[[], None]:
         return lambda: act(str(st.session_state[KEY][name]))
 
     callbacks = {f"on_{name}_change": callback(name, act) for name, act in (("test", on_test), ("show", on_show))}
-    _claims(key=KEY, data={"rows": rows}, **callbacks)
+    _claims(key=KEY, data={"rows": rows, "unfolded": unfolded}, **callbacks)
 
 
 def _row(claim: Claim, finding: Finding, number: int) -> dict[str, Any]:

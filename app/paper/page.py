@@ -6,7 +6,7 @@ import streamlit as st
 from mgem_core.paper.tables import TABLES
 from mgem_core.store import Store
 from paper.claim_experiments import ask_to_test, show_test
-from paper.claims_table import count_verdicts, show_claims
+from paper.claims_table import count_verdicts, read_unfolded, show_claims
 from paper.paper_figures import TAB_NAMES, open_figure, show_figures
 from paper.paper_table import open_table, show_tables
 from paper.run_this import show_question
@@ -29,11 +29,12 @@ def show_place(store: Store, name: str) -> None:
 def show_page() -> None:
     store = session.get_store()
     session.show_toast()
+    unfolded = read_unfolded()
     session.show_notices()
     show_test(store)
     st.title("The paper's claims, and what we find")
     st.markdown(f"{ABOUT}. {count_verdicts()}.")
-    show_claims(ask_to_test, lambda name: show_place(store, name))
+    show_claims(unfolded, ask_to_test, lambda name: show_place(store, name))
     st.header("Tables", anchor="tables")
     show_tables(store)
     st.header("Figures", anchor="figures")

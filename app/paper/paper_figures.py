@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 from explore.sweep_controls import AXES
 from explore.verdicts import differences_table
+from export_menu import Files, show_export_button, show_files
 from text import benchmark_title, escape_markdown
 
 from mgem_core import UsageError
@@ -16,8 +17,9 @@ from mgem_core.analysis import aggregate, paired
 from mgem_core.analysis.aggregate import Axes, View
 from mgem_core.analysis.paired import LEAST_SEEDS, Verdict
 from mgem_core.config.sweeps import missing_data
-from mgem_core.figures import FIGURES, FORMATS, PlainFigure, cones, samples
-from mgem_core.figures.paper_files import figure_file, figure_file_name, figure_formats
+from mgem_core.figures import FIGURES, PlainFigure, cones, samples
+from mgem_core.figures.page import PICTURES, Page
+from mgem_core.figures.paper_files import figure_file, figure_file_name, figure_formats, figure_has_legend
 from mgem_core.figures.paper_findings import figure_finding
 from mgem_core.figures.published_selection import select_published
 from mgem_core.paper import published
@@ -66,7 +68,7 @@ def show_figure(name: str) -> None:
 def show_cones(name: str) -> None:
     drawn = cones.screen()
     components.show_plot(drawn, name, cones.in_words(), height=drawn["layout"]["height"])
-    show_export_menu(name, View())
+    show_export_menu(name)
 
 
 def show_samples(name: str) -> None:
@@ -82,12 +84,12 @@ def show_samples(name: str) -> None:
     for benchmark, group in groupby(strips, key=lambda strip: strip.benchmark):
         st.markdown(f"**{escape_markdown(benchmark)}**")
         for strip in group:
-            st.image(strip.pixels, escape_markdown(strip.domain), width="stretch")
+            st.image(strip.pixels, escape_markdown(strip.domain), width="stretch", alt=f"Images of {strip.domain}")
     st.caption(
         "These are the original images; digits are converted to grey, 28 × 28 pixels, for training. `mgem data list` "
         "lists the other domains and how to get them."
     )
-    show_export_menu(name, View())
+    show_export_menu(name)
 
 
 class Drawn(NamedTuple):
@@ -122,16 +124,21 @@ def show_published(name: str) -> None:
     with picture:
         components.show_plot(plain, name, f"{figure.title}: {subtitle}", revision=view.axes, height=height)
     st.caption(escape_markdown(f"{subtitle}. Ours: {scale_in_words(published.read(name)[0])}."))
-    show_export_menu(name, view)
+    show_export_menu(name, view.axes)
     show_verdicts(verdicts, view.axes)
 
 
-def show_export_menu(name: str, view: View) -> None:
-    with st.popover("Export", key=f"export of {name}"), st.container(horizontal=True):
-        for format in figure_formats(name):
-            make = partial(figure_file, name, view.axes, format)
-            file = figure_file_name(name, view.axes, format)
-            st.download_button(FORMATS[format], make, file, on_click="ignore", key=f"export {name} {format}")
+def show_export_menu(name: str, axes: Axes = "unit") -> None:
+    file_name, make = partial(figure_file_name, name, axes), partial(figure_file, name, axes)
+    preview = partial(_preview, name, published.version(name), axes)
+    files = Files(name, figure_formats(name), figure_has_legend(name), file_name, make, preview)
+    show_export_button(name, partial(show_files, files))
+
+
+@lru_cache(maxsize=16)
+def _preview(name: str, version: int, axes: Axes, page: Page) -> tuple[bytes, str]:
+    """Draw the figure as it will be printed; `version` is that of the published file."""
+    return figure_file(name, axes, PICTURES[0], page), PAPER_FIGURES[name].caption
 
 
 def scale_in_words(runs: pd.DataFrame) -> str:

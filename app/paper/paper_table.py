@@ -6,12 +6,13 @@ from typing import Any
 import components
 import session
 import streamlit as st
+from export_menu import Files, show_export_button, show_files
 from text import escape_markdown
 
 from mgem_core.analysis.significance import LEAST_SEEDS
 from mgem_core.config.sweeps import missing_data
-from mgem_core.figures import FORMATS as FORMAT_TITLES
 from mgem_core.figures import paper_differences
+from mgem_core.figures.page import Page
 from mgem_core.figures.paper_files import FORMATS, as_file, file_name
 from mgem_core.figures.paper_findings import table_finding
 from mgem_core.figures.paper_table import OWN, SHIPPED, Entry, read_entries
@@ -142,8 +143,10 @@ def _show_notes(table: Table, scale: Scale, entries: list[Entry]) -> None:
 
 
 def _show_export_menu(table: Table, scale: Scale, entries: list[Entry]) -> None:
-    with st.popover("Export"), st.container(horizontal=True):
-        for format in FORMATS:
-            make = partial(as_file, table, scale, entries, format)
-            options: dict[str, Any] = {"on_click": "ignore", "key": f"export {table.name} {scale} {format}"}
-            st.download_button(FORMAT_TITLES[format], make, file_name(table, scale, format), **options)
+    def file(format: str, page: Page) -> str:
+        return file_name(table, scale, format)
+
+    def make(format: str, page: Page) -> bytes:
+        return as_file(table, scale, entries, format)
+
+    show_export_button(f"{table.name} {scale}", partial(show_files, Files(table.name, FORMATS, False, file, make)))

@@ -1,12 +1,13 @@
 """Buttons for the selected runs: more like this, stop, resume, delete, export."""
 
+from functools import partial
 from typing import Any
 
 import runner_process
 import session
 import streamlit as st
 from explore.form import build_spec, form_values
-from export_menu import show_export_menu
+from export_menu import show_export_button, show_figures_to_export
 from text import escape_markdown, field_title
 
 from mgem_core.analysis.aggregate import View
@@ -29,7 +30,7 @@ def show_run_actions(store: Store, runs: Runs) -> None:
         show_stop_and_resume(store, ids, counts)
         show_delete_menu(store, runs)
         with st.container(width="content"):
-            show_export_menu(store, None, View(), ids)
+            show_export_button(tuple(ids), partial(show_figures_to_export, store, None, View(), ids))
 
 
 def show_more_like_this(store: Store, runs: Runs) -> None:

@@ -66,7 +66,7 @@ def show_run(store: Store, run: dict[str, Any]) -> None:
         step = f"step {run['resumed_step']} of task {run['resumed_task'] + 1}"
         st.caption(f"This run was interrupted and continued from {step}.")
     if run["seconds"] is not None:
-        with st.container(horizontal=True, gap="large"):
+        with st.container(horizontal=True, gap="medium"):
             for name, title in METRICS.items():
                 st.metric(title, mean_and_error(run[name]), width="content")
             st.metric("time, s", f"{run['seconds']:.1f}", width="content")

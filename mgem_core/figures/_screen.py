@@ -31,6 +31,7 @@ NEEDED = [  # columns of points that a trace uses
     *("key", "line", "family", "q", "x", "y", "acc", "fwd", "bwd", "hollow"),
     *("seeds", "is_shared", "finished", "runs", "active", "lr", "memory", "tasks", "iterations"),
 ]
+PAGE_STYLE = "body {margin: 0} p {margin: 0.5rem auto 1rem; max-width: 60rem; padding: 0 1rem; font: 15px/1.45 sans-serif}"
 LAYOUT: dict[str, Any] = {
     "margin": {"l": 62, "r": 104, "t": 8, "b": 48},
     "hovermode": "closest",
@@ -211,10 +212,18 @@ def _number(value: float, form: str) -> str:
     return format(value, form).replace("-", "−")
 
 
-def as_page(figure: "PlainFigure | go.Figure", title: str) -> bytes:
-    """Return the figure as a web page that works offline."""
+def as_page(figure: "PlainFigure | go.Figure", title: str, caption: str) -> bytes:
+    """Return the figure and its caption as a web page that works offline."""
     import plotly.io
 
-    page = plotly.io.to_html(figure, include_plotlyjs=True, full_html=True, div_id="figure")
-    head = f'<html lang="en">\n<head><title>mGEM Explorer: {html.escape(title)}</title><style>body {{margin: 0}}</style>'
-    return re.sub(r"<html>\s*<head>", lambda _: head, page, count=1).encode()
+    page = plotly.io.to_html(figure, include_plotlyjs=True, full_html=True, div_id="figure", default_height="85vh")
+    head = f'<html lang="en">\n<head><title>mGEM Explorer: {html.escape(title)}</title><style>{PAGE_STYLE}</style>'
+    page = re.sub(r"<html>\s*<head>", lambda _: head, page, count=1)
+    before, end = page.rsplit("</body>", 1)
+    return f"{before}<p>{_caption(caption)}</p>\n</body>{end}".encode()
+
+
+def _caption(words: str) -> str:
+    """Write a caption in HTML: mathematics between dollar signs in italics, and indices such as g_s as indices."""
+    italic = re.sub(r"\$([^$]+)\$", r"<i>\1</i>", html.escape(words))
+    return re.sub(r"([gĝ])_([a-z])(?![a-z])", r"\1<sub>\2</sub>", italic)

@@ -132,7 +132,7 @@ def printed(page: Page = ONE_COLUMN) -> PrintedFigure:
 
 def as_file(format: str, page: Page = ONE_COLUMN) -> bytes:
     if format == "html":
-        return _screen.as_page(screen(), "Which directions are allowed")
+        return _screen.as_page(screen(), "Which directions are allowed", page.caption)
     return _print.as_bytes(printed(page), format)
 
 

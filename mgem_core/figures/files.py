@@ -19,7 +19,7 @@ from mgem_core.figures.selection import Selection
 def export(selection: Selection, name: str, format: str, page: Page = ONE_COLUMN) -> bytes:
     """Return the content of a file with the figure of this name; raise a UsageError if it cannot be made.
 
-    `page` decides how pictures are printed, and what is in the LaTeX figure that includes the picture.
+    `page` decides how pictures are printed, and the caption of the web page and of the LaTeX figure with the picture.
     """
     check_choice("what", name, FIGURES)
     figure = FIGURES[name]
@@ -39,7 +39,7 @@ def render(selection: Selection, figure: Figure, data: pd.DataFrame, format: str
         picture = file_name(selection.name(), figure, "pdf", view, page)
         return latex_figure(picture, page, caption(figure, data, view), figure.name).encode()
     if format == "html" and figure.screen:
-        return _screen.as_page(figure.screen(data, view), figure.title)
+        return _screen.as_page(figure.screen(data, view), figure.title, page.caption or caption(figure, data, view))
     if format == "latex" and figure.latex:
         return figure.latex(data, view, selection.source()).encode()
     return table_file(figure.tidy(data, view), format)

@@ -34,14 +34,15 @@ def tidy(points: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def envelope_of(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the Pareto front of the GEM family (methods with a strength), sorted by x."""
-    family = points[points["q"].notna()]
-    return family[pareto_front(family[["x", "y"]])].sort_values("x")
+    """Return the Pareto front of the GEM family (methods with a strength), sorted by x; a single point is no front."""
+    family = points[points["q"].notna()].dropna(subset=list(AT))
+    front = family[pareto_front(family[["x", "y"]])].sort_values("x")
+    return front if len(front) > 1 else front.iloc[:0]
 
 
 def screen(points: pd.DataFrame, view: View) -> PlainFigure:
     """Draw a line per method with a point and error bars per strength, and the envelope of the GEM family."""
-    front = envelope_of(points.dropna(subset=list(AT)))
+    front = envelope_of(points)
     envelope = {
         **{"type": "scatter", "mode": "lines", "name": ENVELOPE, "uid": "envelope", "hoverinfo": "skip"},
         **{"x": front["x"].tolist(), "y": front["y"].tolist()},
@@ -55,16 +56,17 @@ def screen(points: pd.DataFrame, view: View) -> PlainFigure:
 @_print.printing()
 def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw a line per method in the order of q with error bars, above the envelope of the GEM family."""
-    front = envelope_of(points.dropna(subset=list(AT)))
+    front = envelope_of(points)
     figure, axes = _print.one_axes(page, *axis_titles_tex(view))
     envelope = axes.plot(front["x"], front["y"], color="#808080", lw=3.5, solid_capstyle="round", zorder=2, label=ENVELOPE)
     handles = _print.draw_lines(axes, _points.drawn(points, view, AT), view, AT, line_styles(points))
-    draw_legend(figure, handles + envelope, page)
+    draw_legend(figure, handles + (envelope if len(front) else []), page)
     return figure
 
 
 def subtitle(points: pd.DataFrame, view: View) -> str:
-    return f"{pair_title(view)} · {_points.means_title(points, view)} · grey: envelope"
+    envelope = " · grey: envelope" if len(envelope_of(points)) else ""
+    return f"{pair_title(view)} · {_points.means_title(points, view)}{envelope}"
 
 
 def latex(points: pd.DataFrame, view: View, source: str) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Matrices = dict[str, tuple[np.ndarray, list[int]]]  # name → R, and the runs that it is the mean of
 PANELS = 12  # at most this many heat maps in one picture
 DENSE = 10  # heat maps of up to this many tasks have numbers in their cells
+NO_BREAK = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"  # so that a title is not wrapped within "q = 0.5"
 HOVER_WIDTH = 34  # characters; the names of tasks must fit on the screen of a phone
 
 
@@ -38,8 +39,8 @@ def data(selection: Selection) -> pd.DataFrame:
     """
     runs, view = selection.runs(), selection.view
     measured = measurements.read_measurements(selection.store, runs["id"].tolist())
-    points = aggregate.points(runs, measured, view).to_dict("records")
-    point_of = dict(zip(dict.fromkeys(runs["configuration"]), points, strict=True))
+    points = aggregate.points(runs, measured, view).assign(configuration=runs["configuration"].unique())
+    point_of = {point["configuration"]: point for point in aggregate.by_line(points).to_dict("records")}
     matrix_of = {run: measurement.R[: view.after] for run, measurement in measured.items()}
     matrices = (_of_runs if selection.sweep is None else _of_configurations)(runs, point_of, matrix_of)
     task_names = selection.store.task_names(runs["id"].tolist())
@@ -70,8 +71,9 @@ def _of_runs(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: dict[int, 
 def _of_configurations(runs: pd.DataFrame, point_of: dict[str, Any], matrix_of: dict[int, np.ndarray]) -> Matrices:
     """Average R over the seeds without missing rows; if there are none, over all seeds, with missing rows in the mean."""
     matrices: Matrices = {}
-    for configuration, seeds in runs[runs["status"] == "finished"].groupby("configuration", sort=False):
-        point = point_of[configuration]
+    finished = runs[runs["status"] == "finished"]
+    for configuration, point in point_of.items():
+        seeds = finished[finished["configuration"] == configuration]
         title = aggregate.title(point)
         name = f"{title} [{point['key']}]" if title in matrices else title
         known = [run for run in seeds["id"] if matrix_of[run].size]
@@ -157,16 +159,17 @@ def printed(data: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedF
     rows = -(-len(matrices) // columns)
     panel = (page.width - 1) / columns  # labels and the colour scale take an inch
     size = min(7.0, 0.5 * 72 * panel / tasks)
-    title_rows = max(len(textwrap.wrap(name, round(19 * panel))) for name in matrices)
-    figure = Figure((page.width, 0.4 + rows * (panel + 0.34 + 0.1 * (title_rows - 1))), layout="constrained")
+    titles = [textwrap.fill(name.replace(" = ", NO_BREAK), round(19 * panel)) for name in matrices]
+    more_rows = max(title.count("\n") for title in titles)
+    figure = Figure((page.width, 0.4 + rows * (panel + 0.34 + 0.1 * more_rows)), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     if title:
         figure.suptitle(title, fontsize=8)
     every = np.concatenate([R.ravel() for R in matrices.values()])
     low, high = np.nanmin(every), np.nanmax(every)
-    for axes, (name, R) in zip(grid.flat, matrices.items(), strict=False):
+    for axes, panel_title, R in zip(grid.flat, titles, matrices.values(), strict=False):
         image = axes.imshow(R, cmap="viridis", vmin=low, vmax=high, interpolation="nearest")
-        axes.set_title(textwrap.fill(name, round(19 * panel)), fontsize=7)
+        axes.set_title(panel_title, fontsize=7)
         _draw_ticks(axes, R)
         if tasks <= DENSE and size >= _print.SMALLEST:
             _draw_numbers(axes, R, (low + high) / 2, size)

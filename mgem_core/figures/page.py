@@ -9,13 +9,14 @@ HEIGHTS = {1: 2.35, 2: 2.9}  # inches, of axes with their titles, without legend
 LEGENDS = ("outside", "inside")
 PICTURES = ("png", "svg", "pdf")
 LATEX_FIGURE = "latex-figure"
+WITH_CAPTION = (LATEX_FIGURE, "html")
 
 
 @dataclass(frozen=True)
 class Page:
     columns: int = 1
     legend: str = "outside"  # outside: below the axes
-    caption: str = ""  # of the LaTeX figure; empty: a description of the figure
+    caption: str = ""  # of the LaTeX figure and the web page; empty: a description of the figure
 
     def __post_init__(self) -> None:
         check_choice("columns", self.columns, WIDTHS)

@@ -1,6 +1,7 @@
 """Export the tables and figures of the paper, next to our runs, to files."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from mgem_core.analysis.aggregate import Axes, View
 from mgem_core.errors import UsageError
@@ -52,10 +53,10 @@ def figure_has_legend(name: str) -> bool:
 
 def figure_file(name: str, axes: Axes, format: str, page: Page = ONE_COLUMN) -> bytes:
     """Return the content of a file with a figure of the paper, drawn from the results that come with the tool."""
-    shown_by = PAPER_FIGURES[name].shown_by
+    shown_by, described = PAPER_FIGURES[name].shown_by, PAPER_FIGURES[name].caption
+    page = replace(page, caption=page.caption or described)
     if format == LATEX_FIGURE:
-        picture = figure_file_name(name, axes, "pdf", page)
-        return latex_figure(picture, page, PAPER_FIGURES[name].caption, name).encode()
+        return latex_figure(figure_file_name(name, axes, "pdf", page), page, described, name).encode()
     if not shown_by:
         return WITHOUT_RUNS[name][1](format, page)
     if published.read(name)[0].empty:

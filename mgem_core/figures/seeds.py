@@ -19,6 +19,7 @@ TITLES = {  # titles of the axis
     **{name: f"{name.upper()} at equal strengths, points" for name in ("acc", "fwd", "bwd")},
     "best": "ACC at the best strength of the previous seed, points",
 }
+LETTERS = 19  # of the title of the axis that fit in an inch
 APART = 0.16  # distance of the seeds above a line's position, and of the mean below it
 
 
@@ -82,8 +83,12 @@ def screen(differences: pd.DataFrame, view: View) -> PlainFigure:
 def printed(differences: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> PrintedFigure:
     """Draw dots, means and confidence intervals for paper."""
     styles, baseline = line_styles(differences), differences["baseline"].iloc[0]
-    figure, axes = _print.one_axes(page, f"difference to {baseline}: {TITLES[view.difference]}", "")
-    figure.set_figheight(0.9 + 0.26 * len(styles))
+    figure, axes = _print.one_axes(page, "", "")
+    title = f"difference to {baseline}: {TITLES[view.difference]}"
+    if is_long := len(title) > LETTERS * page.width:
+        title = title.replace(": ", ":\n", 1)
+    figure.supxlabel(title, fontsize=8)  # as wide as the page, not only as the axes
+    figure.set_figheight(0.9 + 0.26 * len(styles) + _print.TITLE_ROW * is_long)
     axes.axvline(0, color="#808080", lw=0.8, zorder=1.5)
     for place, (line, (color, _, _)) in enumerate(styles.items()):
         rows = differences[differences["line"] == line]

@@ -40,18 +40,20 @@ class LineStyle(NamedTuple):
 def line_styles(points: pd.DataFrame) -> dict[str, LineStyle]:
     """Return the style of each line in the order of the legend: by family, then by the numbers of modules and splits.
 
-    Within a family, colours go from light to dark as the numbers grow; lines with the same label differ in their dashes.
-    On paper, lines of md-GEM with other splits differ in their dashes as well.
+    Within a family, colours go from light to dark as the numbers grow; families of one colour, such as Single and
+    Independent, share its shades. Lines with the same label differ in their dashes, and on paper also lines of md-GEM with
+    other splits.
     """
     lines = points.drop_duplicates("line")[["line", "label", "family"]].to_dict("records")
     families = list(dict.fromkeys([*FAMILIES, *(row["family"] for row in lines)]))
     lines.sort(key=lambda row: (families.index(row["family"]), numbers_in(row["label"]), by_number(row["line"])))
     styles = {}
     for row in lines:
-        labels = list(dict.fromkeys(other["label"] for other in lines if other["family"] == row["family"]))
+        base = of_family(row["family"]).color
+        labels = list(dict.fromkeys(other["label"] for other in lines if of_family(other["family"]).color == base))
         same_label = [other["line"] for other in lines if other["label"] == row["label"]]
         splits = sorted({tuple(numbers_in(label)[1:]) for label in labels})
-        color = ramp(of_family(row["family"]).color, labels.index(row["label"]), len(labels))
+        color = ramp(base, labels.index(row["label"]), len(labels))
         place = same_label.index(row["line"])
         on_paper = place + splits.index(tuple(numbers_in(row["label"])[1:]))
         styles[row["line"]] = LineStyle(color, DASHES[place % len(DASHES)][0], DASHES[on_paper % len(DASHES)][1])

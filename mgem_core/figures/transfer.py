@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mgem_core.analysis.aggregate import View, by_strength
+from mgem_core.analysis.aggregate import View
 from mgem_core.figures import Figure, PlainFigure, PrintedFigure, _latex, _points, _print, _screen, register
 from mgem_core.figures._labels import Label, Place, along, free_label, obstacles_of
 from mgem_core.figures._legend import draw_legend
@@ -81,21 +81,24 @@ def printed(points: pd.DataFrame, view: View, page: Page = ONE_COLUMN) -> Printe
     figure, axes = _print.one_axes(page, "BWD  (lost or gained later, in points)", "FWD  (just after learning, in %)")
     known = _points.drawn(points, view, AT)
     handles = _print.draw_lines(axes, known, view, AT, line_styles(points))
-    draw_legend(figure, handles + _draw_equal_acc(axes, known, page), page)
+    draw_legend(figure, handles + _draw_equal_acc(axes, page), page)
     return figure
 
 
-def _draw_equal_acc(axes: Axes, points: pd.DataFrame, page: Page) -> list[Line2D]:
-    """Draw dashed lines FWD = ACC − BWD at round values of ACC, with labels where there is space.
+def _draw_equal_acc(axes: Axes, page: Page) -> list[Line2D]:
+    """Draw dashed lines FWD = ACC − BWD at round values of ACC, with labels where nothing else is drawn.
 
     Return their entry in the legend.
     """
+    from matplotlib.collections import LineCollection
+
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
 
     def place(x: float, y: float) -> Place:
         return (x - left) / (right - left), (y - low) / (high - low)
 
-    paths = [by_strength(rows)[list(AT)].to_numpy(float) for _, rows in points.groupby("line")]
+    bars = [bar for bars in axes.collections if isinstance(bars, LineCollection) for bar in bars.get_segments()]
+    paths = [*(np.asarray(line.get_xydata(), float) for line in axes.lines), *bars]
     obstacles = np.vstack([obstacles_of([place(x, y) for x, y in path], marker=4.0) for path in paths])
     labels: list[Label] = []
     drawn: list[Line2D] = []

@@ -10,7 +10,7 @@ def dialog(store):
     store.submit(SPEC, "quick look")
     fill(store)
     page = open_page(sweep="s1")
-    page.session_state["to export"] = (1,)  # as the button above the workbench does
+    page.session_state["to export"] = "s1"  # as the button above the workbench does
     return run_page(page)
 
 

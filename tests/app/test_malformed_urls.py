@@ -16,7 +16,12 @@ EXPLORE = (
 )
 RUNS = ("sweep", "runs", "list", "find", "benchmark", "status")
 GEOMETRY = ("g", "g1", "g2", "strength", "turn", "kind", "trigger", "methods")
-PARAMETERS = {"explore": EXPLORE, "runs": RUNS, "paper": ("table", "scale", "figure", "numbers"), "geometry": GEOMETRY}
+PARAMETERS = {
+    "explore": EXPLORE,
+    "runs": RUNS,
+    "paper": ("table", "scale", "figure", "numbers", "claim"),
+    "geometry": GEOMETRY,
+}
 VALID = {
     **{"sweep": "s1", "on": "mnist5k-rotations", "axes": "cosine", "pair": "1 → 2", "after": "1", "front": "true"},
     **{"chosen": "0123abcd", "marked": "0123abcd,4567ef01", "runs": "r1,r2", "list": "Sweeps", "find": "gem r1"},
@@ -27,6 +32,7 @@ VALID = {
         "scale": "short",
         "figure": "Figure 3",
         "numbers": "ours",
+        "claim": "raises_acc,architectures",
         "best": "true",
         "of": "r1",
         "more": "true",
@@ -210,6 +216,12 @@ def test_quoted_url_text_is_short_and_escaped(store):
     assert message.value == (
         r"There is no sweep \[a\]\(b\) in this store. There is no run \*\*x\*\* \# y " + "z" * 50 + " … in this store."
     )
+
+
+def test_unknown_claim_is_ignored_with_a_message(store, without_slow_parts):
+    app = open_page("paper", claim="raises_acc,**x**,,")
+    assert app.warning[0].value == r"The paper has no claim \*\*x\*\* on this page."
+    assert app.query_params["claim"] == "raises_acc"
 
 
 def test_id_with_leading_zeros(store):

@@ -163,6 +163,15 @@ def test_every_table_shows_its_printed_numbers(store):
         assert not table.rows[0].acc or f"{table.rows[0].acc.mean:.2f}" in tables(page)
 
 
+def test_table_is_exported_without_choices_of_a_page(store):
+    page = open_paper()
+    page.button(key=f"export of {TABLE.name} paper").click()
+    run_page(page)
+    assert [one.proto.label for one in page.get("download_button")] == ["CSV", "LaTeX", "JSON", "Parquet"]
+    assert not page.code
+    assert not page.get("image")
+
+
 def test_contradictory_numbers_are_marked_and_explained(store):
     page = open_paper()
     cells = shown(page)
@@ -265,7 +274,11 @@ def test_figures_are_drawn_from_published_results(store, shipped, tmp_path):
         assert "no results for this figure" not in words
         assert words.count(scale) == (name != "figure-1")
         assert figure_finding(name) in words
+        page.button(key=f"export of {name}").click()
+        run_page(page)
         assert "PDF" in [one.proto.label for one in page.get("download_button")]
+        assert page.get("image")
+        assert rf"\label{{fig:{name}}}" in page.code[0].value
     page = open_paper(figure="Figure 2")
     assert "old task s = 1, new task t = 2" in words_of(page)
     raw = next(one for one in page.button_group if one.key == "axes of figure-2")

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 
 from mgem_core import text
 from mgem_core.analysis import aggregate, frames, measurements
+from mgem_core.figures import FIGURES
 from mgem_core.paper.presets import PRESETS
 from mgem_core.store import Store
 
@@ -180,19 +181,26 @@ def test_loading_placeholder_has_the_size_of_the_plot(page, finished):
     assert plot.bounding_box() == before
 
 
+FRONTIER = FIGURES["frontier"].export_title
 FILES = {
     **{
         key: ["PNG", "SVG", "PDF", "HTML", "CSV", "LaTeX", "JSON", "Parquet"]
-        for key in ["Frontier", "Transfer", "Against strength", "Map", "Per seed", "R heat maps"]
+        for key in [FRONTIER, "Transfer", "Against strength", "Map", "Per seed", "R heat maps"]
     },
     "Table": ["CSV", "LaTeX", "JSON", "Parquet"],
     "Configs": ["JSON"],
 }
 HOLDS = {
-    **{"Frontier": "frontier", "Transfer": "transfer", "Against strength": "strength", "Map": "map", "Per seed": "seeds"},
+    **{FRONTIER: "frontier", "Transfer": "transfer", "Against strength": "strength", "Map": "map", "Per seed": "seeds"},
     **{"R heat maps": "matrix", "Table": "table", "Configs": "configs"},
 }
 BOTH = {"fwd": "fwd", "bwd": "bwd"}
+MOST_BUTTONS = """() => {  // counts the buttons of the dialog whenever the page changes
+  const count = () => document.querySelectorAll("[role=dialog] [data-testid=stDownloadButton]").length;
+  window.mostButtons = 0;
+  const watch = () => { window.mostButtons = Math.max(window.mostButtons, count()); };
+  new MutationObserver(watch).observe(document.body, { childList: true, subtree: true });
+}"""
 STARTS = {"PNG": b"\x89PNG", "SVG": b"<?xml", "PDF": b"%PDF", "HTML": b"<!doctype html>", "Parquet": b"PAR1"}
 
 
@@ -202,6 +210,7 @@ def test_export_in_every_format(page, finished, store):
     wait_for_points(page, 0, CONFIGURATIONS)
     expected = measurements.points(store, frames.runs(store, 1), aggregate.View())
     got: dict[tuple[str, str], bytes] = {}
+    page.evaluate(MOST_BUTTONS)
     page.get_by_role("button", name="Export", exact=True).click()
     for what, formats in FILES.items():
         wait_until_still(page)
@@ -209,7 +218,7 @@ def test_export_in_every_format(page, finished, store):
         page.get_by_role("option", name=what, exact=True).click()
         body = page.get_by_role("dialog")
         expect(body.get_by_text(re.compile(rf"s1_{HOLDS[what]}")).first).to_be_visible()
-        expect(body.get_by_test_id("stDownloadButton")).to_have_count(len(formats))  # the previous buttons are gone
+        expect(body.get_by_test_id("stDownloadButton")).to_have_count(len(formats))
         wait_until_still(page)
         for format in formats:
             ending = {"LaTeX": "tex"}.get(format, format.lower())
@@ -218,11 +227,12 @@ def test_export_in_every_format(page, finished, store):
             assert download.value.suggested_filename.endswith(f".{ending}")
             assert download.value.suggested_filename.startswith(f"Quick-look-s1_{HOLDS[what]}")
             got[what, format] = download.value.path().read_bytes()
+    assert page.evaluate("window.mostButtons") == 8  # never next to those of the previous figure
     for (what, format), content in got.items():
         assert content.startswith(STARTS.get(format, b"")), (what, format)
         assert len(content) > 200, (what, format)
     for what, columns in {
-        "Frontier": {"x": "gs_z", "y": "gt_z"},
+        FRONTIER: {"x": "gs_z", "y": "gt_z"},
         "Transfer": BOTH,
         "Table": {"acc": "acc", **BOTH},
     }.items():
@@ -236,7 +246,7 @@ def test_export_in_every_format(page, finished, store):
     for row in expected.to_dict("records"):
         cell = text.mean_and_error(row["acc"], row["acc_sem"]).replace(" ± ", r" \pm ").replace("−", "-")
         assert cell in got["Table", "LaTeX"].decode()
-        for what in ("Frontier", "Transfer"):
+        for what in (FRONTIER, "Transfer"):
             assert f'"{row["key"]}"' in got[what, "HTML"].decode()
     assert accuracies(page) == expected_accuracies(store, aggregate.View())
     document = json.loads(got["Configs", "JSON"])

@@ -86,6 +86,21 @@ def test_reader_finds_the_evidence_of_a_claim(page, server):
     page.wait_for_function("location.search.includes('figure=')")
 
 
+def test_link_unfolds_the_same_claims(page, server):
+    open_address(page, f"{server}/paper?figure=Figure+3")
+    for name in ("raises_acc", "architectures"):
+        claim(page, name).locator(".claim").click()
+    page.wait_for_function("new URLSearchParams(location.search).get('claim') === 'raises_acc,architectures'")
+    page.get_by_role("tab", name="Figure 1").click()
+    page.wait_for_function("location.search.includes('Figure+1')")
+    claim(page, "raises_acc").locator(".claim").click()
+    page.wait_for_function("location.search.includes('claim=architectures')")
+    open_address(page, page.url)
+    expect(page.locator("#claim-architectures")).to_be_in_viewport()
+    expect(page.locator("#claim-raises_acc")).to_be_hidden()
+    expect(page.get_by_role("tab", name="Figure 1")).to_have_attribute("aria-selected", "true")
+
+
 def test_reader_tests_a_claim(page, server):
     open_address(page, f"{server}/paper")
     claim(page, "mgem_beats_gem").wait_for()
@@ -117,5 +132,9 @@ def test_accessibility(browser, server, scheme, width):
     page.locator(".configurations tbody tr").first.wait_for()
     wait_until_still(page)
     claim(page, "raises_acc").locator(".claim").click()
+    check_accessibility(page)
+    page.get_by_role("button", name="Export", exact=True).last.click()
+    page.get_by_role("dialog").get_by_role("button", name="PDF", exact=True).wait_for()
+    wait_until_still(page)
     check_accessibility(page)
     context.close()

@@ -128,3 +128,12 @@ def test_accessibility(browser, server, store, address, scheme, width):
     wait_until_still(page)
     check_accessibility(page)
     context.close()
+
+
+def test_touch_scrolls_the_page_and_no_buttons_cover_a_plot(browser, server, store):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = open_address(context.new_page(), f"{server}/runs?runs=r1,r2")
+    page.wait_for_function("document.querySelector('.plot')?._fullLayout")
+    assert page.locator(".modebar-btn").count() == 0
+    assert page.evaluate("document.querySelector('.plot')._fullLayout.dragmode") is False
+    context.close()

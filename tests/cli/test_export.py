@@ -138,7 +138,7 @@ BAD = [
     ([*PDF, "--columns", "3"], "columns is 3; it must be one of 1, 2."),
     ([*PDF, "--columns", "two"], "columns is 'two'; it must be one of 1, 2."),
     ([*PDF, "--legend", "left"], "legend is 'left'; it must be one of outside, inside."),
-    ([*PDF, "--caption", "A"], "caption is 'A', which has an effect only with --format latex-figure."),
+    ([*PDF, "--caption", "A"], "caption is 'A', which has an effect only with --format latex-figure, html."),
     ([*BLOCK, "--caption", "$}$"], "caption has '$}$', in which a brace or the mathematics is not closed."),
     (
         ["s1", "--what", "map", "--format", "pdf", "--legend", "inside"],

@@ -45,7 +45,7 @@ def test_every_table_is_printed_at_both_scales(home, capsys, table):
         ),
         (
             ["figure-3", "--format", "svg", "--caption", "A"],
-            "caption is 'A', which has an effect only with --format latex-figure.",
+            "caption is 'A', which has an effect only with --format latex-figure, html.",
         ),
         (
             ["table-1-cifar", "--columns", "2"],

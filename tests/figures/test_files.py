@@ -81,6 +81,14 @@ def test_html_works_offline(store, name):
     assert not re.search(r"<(script|link|img|iframe)[^>]*\s(src|href)=", page)
 
 
+@pytest.mark.parametrize("name", ON_SCREEN)
+def test_html_has_the_caption_of_the_page(store, name):
+    chosen = export(Selection(store, 1), name, "html", Page(caption="What $q$ <buys>")).decode()
+    assert "<p>What <i>q</i> &lt;buys&gt;</p>" in chosen
+    described = re.search("<p>(.*)</p>\n</body>", exported_once(store, name, "html").decode())[1]
+    assert described.startswith(f"{FIGURES[name].title}: ") or described == f"{FIGURES[name].title}."
+
+
 def test_concurrent_threads_can_draw(store):
     alone = {name: exported_once(store, name, "svg") for name in ("frontier", "transfer")}
     settings = dict(matplotlib.rcParams)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from filled_store import SMALL, filled_store, is_gem
 from lines import legend
+from matplotlib.collections import LineCollection
 
 from mgem_core import UsageError
 from mgem_core.analysis.aggregate import View
@@ -43,7 +44,7 @@ def drawn(store, name, page, view=None):
 def test_everything_is_inside_the_page(many, name, page):
     if name == "networks":
         page = replace(page, legend="outside")  # it has a line per strength, which are too many for the inside
-    figure = drawn(many, name, page, View(difference="acc"))
+    figure = drawn(many, name, page, View(difference="best"))  # the longest title
     assert figure.get_figwidth() == page.width
     box, whole = figure.get_tightbbox(), figure.get_size_inches()
     assert box.x0 > -0.01
@@ -68,7 +69,26 @@ def test_every_line_has_one_entry(many, name, page):
 
 def test_line_without_points_has_no_entry(points):
     missing = points.assign(x=points["x"].where(points["line"] != "GEM"))
-    assert legend(frontier.printed(missing, View()).axes[0]) == ["p-mGEM(4)", "Single", "adaptive (envelope)"]
+    assert legend(frontier.printed(missing, View()).axes[0]) == ["p-mGEM(4)", "Single"]
+
+
+def test_envelope_of_one_point_has_no_entry(points):
+    rising = np.arange(float(len(points)))
+    best = points.assign(x=rising, y=rising)
+    assert "adaptive (envelope)" not in legend(frontier.printed(best, View()).axes[0])
+    assert "envelope" not in frontier.subtitle(best, View())
+
+
+@pytest.mark.parametrize("errors", ["between", "seeds", "none"])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_labels_of_equal_acc_touch_no_line_or_error_bar(many, columns, errors):
+    axes = drawn(many, "transfer", Page(columns), View(errors=errors)).axes[0]
+    drawn_paths = [line.get_path() for line in axes.lines if line.get_label() != "equal ACC"]
+    bars = [path for bars in axes.collections if isinstance(bars, LineCollection) for path in bars.get_paths()]
+    assert axes.texts
+    for label in axes.texts:
+        box = label.get_window_extent()
+        assert not any(path.transformed(axes.transData).intersects_bbox(box, filled=False) for path in drawn_paths + bars)
 
 
 @pytest.mark.parametrize("errors", ["between", "seeds", "none"])

@@ -107,3 +107,19 @@ def test_halves_are_rounded_up():
     data = as_data({"GEM": np.array([[72.5, 71.5], [0.49, 99.51]])})
     assert [text.get_text() for text in matrices.printed(data, View()).axes[0].texts] == ["73", "72", "0", "100"]
     assert [_latex.percent(value) for value in (72.125, 72.375, 9.0, 0.004)] == ["72.13", "72.38", "9.00", "0.00"]
+
+
+def test_heat_maps_have_the_order_of_tables(tmp_path):
+    spec = SweepSpec(base=SMALL, grid={"modules": [2, 1], "strength": [3.0, 0.5], "seed": [0]})
+    names = Selection(filled_store(tmp_path / "runs.db", spec), 1)
+    order = ["p-mGEM(2) at q = 0.5", "p-mGEM(2) at q = 3", "GEM at q = 0.5", "GEM at q = 3"]
+    assert matrices.data(names)["name"].unique().tolist() == order
+
+
+def test_strength_in_a_title_is_not_wrapped():
+    figure = matrices.printed(as_data({f"d-mGEM(2) at q = 0.{number}": np.eye(3) for number in range(3)}), View())
+    assert [axes.get_title().replace("\N{NO-BREAK SPACE}", " ").split("\n")[1] for axes in figure.axes[:3]] == [
+        "q = 0.0",
+        "q = 0.1",
+        "q = 0.2",
+    ]

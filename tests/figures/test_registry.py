@@ -96,7 +96,7 @@ def export_dialog(choice: str) -> tuple[list[str], list[str]]:
     """Return the figures in the dashboard's export dialog, and its buttons after one is chosen."""
     page = AppTest.from_file(str(MAIN), default_timeout=60)
     page.query_params["sweep"] = "s1"
-    page.session_state["to export"] = (1,)  # as the button above the workbench does
+    page.session_state["to export"] = "s1"  # as the button above the workbench does
     page.run()
     menu = page.selectbox(key="export what")
     menu.select(choice)

@@ -44,6 +44,10 @@ def test_single_line_has_the_colour_of_its_family():
     assert styles("GEM")["GEM"].color == ramp("#0072B2", 0, 1) == "#0072B2"
 
 
+def test_families_of_one_colour_differ_in_shade():
+    assert len({style.color for style in styles(*FAMILIES).values()}) == len(FAMILIES)
+
+
 def test_lines_with_equal_labels_differ_in_dashes():
     one, other = styles("p-mGEM(2) · trigger always", "p-mGEM(2) · trigger violation").values()
     assert one.color == other.color

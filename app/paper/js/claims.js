@@ -21,6 +21,14 @@ function scrollToSection(name) {
   follow();
 }
 
+// Put the unfolded claims into the address of the page, so that a link opens them, too.
+function writeUnfolded(names) {
+  const url = new URL(location.href);
+  if (names.length) url.searchParams.set("claim", names.join(","));
+  else url.searchParams.delete("claim");
+  history.replaceState(history.state, "", url.href.replaceAll("%2C", ","));
+}
+
 function placeLink(host, { claim, shownIn, place }, unfold) {
   const link = (text, onclick) =>
     element("button", { type: "button", class: "link", "aria-label": `${text}: ${claim}`, onclick }, text);
@@ -48,6 +56,7 @@ function claimRows(host, row) {
     unfolded.hidden = !unfolded.hidden;
     button.setAttribute("aria-expanded", String(!unfolded.hidden));
     host.unfolded[unfolded.hidden ? "delete" : "add"](row.name);
+    writeUnfolded([...host.unfolded]);
   };
   const button = element(
     "button",
@@ -87,9 +96,11 @@ function draw(host, rows) {
 export default function ({ parentElement, data, setTriggerValue }) {
   const host = parentElement.querySelector(".claims");
   host.send = setTriggerValue;
-  host.unfolded ??= new Set();
+  const isFirst = !host.unfolded;
+  host.unfolded ??= new Set(data.unfolded);
   const text = JSON.stringify(data.rows);
   if (host.text === text) return;
   host.text = text;
   draw(host, data.rows);
+  if (isFirst) host.querySelector("[aria-expanded=true]")?.closest("tr").scrollIntoView({ block: "center" });
 }
