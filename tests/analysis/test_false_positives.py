@@ -98,12 +98,12 @@ def test_rows_of_a_table_with_equal_methods(seeds):
 @pytest.mark.parametrize("seeds", [4, 6, 8])
 @pytest.mark.parametrize(("labels", "measures"), [(accuracy.FINER, ("acc", "bwd")), (accuracy.APPROX, ("acc",))])
 def test_claims_about_equal_methods(monkeypatch, labels, measures, seeds):
-    """All comparisons of a claim are corrected together, over both tables and both measures."""
+    """All comparisons of a claim are corrected together, over all tables and measures."""
     rng, found = np.random.default_rng(seeds), []
     for _ in range(400):
         tables = {name: results_of_equal_rows(rng, ["GEM", *labels], seeds) for name in accuracy.MNIST}
         monkeypatch.setattr(accuracy, "results", tables.__getitem__)
-        found.append(any(one.significant for one in accuracy._differences_together(labels, measures).values()))
+        found.append(any(one.significant for one in accuracy._compare(labels, measures).differences.values()))
     assert_nominal(found)
 
 
