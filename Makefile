@@ -26,6 +26,8 @@ perf: .venv/installed-dev
 	$(BIN)/python -m perf.peers
 	$(BIN)/python -m perf.step_parts
 	$(BIN)/python -m perf.runs
+	$(BIN)/python -m perf.sweep_parts quick-look
+	$(BIN)/python -m perf.sweep_parts modules-against-strength
 	$(BIN)/python -m perf.operations
 	$(BIN)/python -m perf.lens
 	$(BIN)/python -m perf.lens_frames

@@ -6,9 +6,12 @@ are frozen only when many new ones have survived: what may stay is at most ten t
 """
 
 import gc
+import time
 
+CHECK_SECONDS = 2.0  # at least between two counts of all objects, which take milliseconds
 FEWEST = 10_000  # objects that are frozen together
 LEAST_SHARE = 0.1  # of the frozen objects
+_next_check = 0.0
 
 
 def freeze_survivors() -> None:
@@ -16,6 +19,10 @@ def freeze_survivors() -> None:
 
     Call this at the start of a run, when the collection after the run before has left little garbage.
     """
+    global _next_check
+    if time.monotonic() < _next_check:
+        return
+    _next_check = time.monotonic() + CHECK_SECONDS
     most = max(FEWEST, LEAST_SHARE * gc.get_freeze_count())
     if len(gc.get_objects()) > most:
         gc.collect()

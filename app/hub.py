@@ -16,7 +16,7 @@ from explore.live_source import SourceGoneError, SourceRestartedError
 from mgem_core import UsageError
 
 ACTIVE_SECONDS, IDLE_SECONDS = 0.1, 0.5  # between two looks at the store
-MOST_TIME = 0.1  # share of a core that a hub may use on average,
+MOST_TIME = 0.06  # share of a core that a hub may use on average,
 BURST_SECONDS = 0.3  # and the CPU time that it may use at once, without a pause
 GRACE_SECONDS = 5.0  # for which a hub waits for another viewer after the last has left
 MOST_WAITING = 500  # messages, and

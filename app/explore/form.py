@@ -1,6 +1,8 @@
 """Convert the values of the form into a SweepSpec, and back."""
 
 from collections.abc import Iterable
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any
 
 from explore.form_words import CHOICES, OPTIONS
@@ -46,6 +48,13 @@ def convention_of(values: dict[str, Any]) -> str:
 
 def form_values(spec: SweepSpec) -> dict[str, Any]:
     """Return the form values that come closest to a sweep; its recordings follow from them."""
+    return deepcopy(_form_values(spec.model_dump_json()))  # widgets may change them
+
+
+@lru_cache(maxsize=64)
+def _form_values(spec_as_json: str) -> dict[str, Any]:
+    """Expand the sweep once for all sessions: thousands of runs take seconds."""
+    spec = SweepSpec.model_validate_json(spec_as_json)
     runs = spec.without_recordings().runs()
     gem = [run for run in runs if uses(run.method, "strength")] or [RunConfig()]
     modular = [run for run in runs if uses(run.method, "modules")]

@@ -15,6 +15,8 @@ class Node:
 def _unfreeze(monkeypatch):
     monkeypatch.setattr(garbage, "FEWEST", 1000)
     monkeypatch.setattr(garbage, "LEAST_SHARE", 0.1)
+    monkeypatch.setattr(garbage, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(garbage, "_next_check", 0.0)
     gc.unfreeze()  # what the pages of earlier tests have frozen
     yield
     gc.unfreeze()
