@@ -7,6 +7,7 @@ from pathlib import Path
 
 import boundary
 import components
+import downloads
 import garbage
 import session
 import streamlit as st
@@ -40,6 +41,7 @@ button[data-variant][data-selected=true] p { color: #E8ECF1 }
 """
 
 garbage.freeze_survivors()
+downloads.keep_downloads()
 st.set_page_config(page_title="mGEM Explorer", page_icon="🧭", layout="wide", initial_sidebar_state="auto")
 st.html(f"<style>{STYLE}{DARK_STYLE if st.context.theme.type == 'dark' else ''}</style>")
 if not (boundary.is_in_place() or config.get_option("global.appTest")):
