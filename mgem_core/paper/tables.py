@@ -240,7 +240,7 @@ _ALL = (
         _ROTATIONS,
         {},
         {
-            **{"Single": {"lr": 0.1}, "A-GEM": {"lr": 0.03}, "ER": {"lr": 0.2}},
+            **{"Single": {"lr": 0.1}, "A-GEM": {"lr": 0.03}, "ER": {"lr": 0.2}, "GEM": {"lr": 0.05}, "d-GEM": {"lr": 0.05}},
             "EWC": {"lr": 0.01, "ewc_lambda": 1000.0, "ewc_fisher": "batch", "ewc_samples": 1000},
         },
         "shuffled",
