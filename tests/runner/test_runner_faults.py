@@ -424,6 +424,7 @@ def runner_with_status(store, pool=None):
 
 def test_runner_asked_to_end_finishes_only_current_runs(home, monkeypatch):
     monkeypatch.setattr(runner, "TURN", 0.0)
+    monkeypatch.setattr(runner, "ROUND", 0.0)  # notice the request in the next round, however short a run is
     store = new_store(home)
     store.submit(SweepSpec(base=SPEC.base, grid={"seed": [0, 1]}))
     one, status = runner_with_status(store)
